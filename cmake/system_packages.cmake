@@ -1,0 +1,23 @@
+# Libraries from the system (dependencies/apt.txt names their Debian packages). Debian ships CMake files for most of
+# them; the others are found through pkg-config.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Snappy REQUIRED)
+find_package(roaring REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+if(NOT FRAZIL_FUZZ)
+  find_package(GTest REQUIRED)
+  find_package(SQLite3 REQUIRED)
+  find_package(simdjson REQUIRED)
+  find_package(pegtl REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(yaml-cpp REQUIRED)
+  find_package(benchmark)
+endif()

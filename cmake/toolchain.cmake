@@ -1,0 +1,33 @@
+# Language level, warnings, sanitizers, compiler cache and linker.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Every build folder lies somewhere else: without this the same file would be compiled, and cached, once for each.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+
+add_library(frazil_warnings INTERFACE)
+target_compile_options(frazil_warnings INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
+  $<$<BOOL:${FRAZIL_WARNINGS_AS_ERRORS}>:-Werror>)
+
+if(FRAZIL_SANITIZE)
+  set(_sanitize -fsanitize=${FRAZIL_SANITIZE} -fno-sanitize-recover=all)
+  if(FRAZIL_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
+  add_compile_options(${_sanitize})
+  add_link_options(${_sanitize})
+endif()
