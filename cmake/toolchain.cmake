@@ -6,18 +6,18 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 
+# Paths below the source folder are made relative before they count, so that all build folders, and other clones,
+# share what one of them compiled.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
 find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
-
-# Every build folder lies somewhere else: without this the same file would be compiled, and cached, once for each.
-add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 
 add_library(frazil_warnings INTERFACE)
 target_compile_options(frazil_warnings INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers
