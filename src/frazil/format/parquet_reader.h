@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/result.h"
+#include "frazil/format/parquet_metrics.h"
+#include "frazil/io/file_io.h"
+#include "frazil/spec/manifest.h"
+#include "frazil/spec/schema.h"
+
+namespace frazil::format {
+
+struct ParquetReadOptions {
+  /// For files without any field id: id by dotted name in the file ("a", "a.b", "tags.element", "m.key", "m.value").
+  std::map<std::string, spec::FieldId> name_mapping;
+};
+
+struct ParquetRowGroup {
+  int64_t first_row = 0;  ///< position in the file
+  int64_t num_rows = 0;
+  int64_t start_offset = 0;  ///< where it lies; a split owns the row groups that start in it
+  int64_t compressed_bytes = 0;
+};
+
+/// Some rows of one row group.
+struct ParquetBatch {
+  int64_t first_row = 0;  ///< position in the file of the batch's first row, counted over all row groups
+  std::shared_ptr<arrow::RecordBatch> rows;
+};
+
+/// Batches of the chosen row groups in file order. One thread at a time; outlives its ParquetReader.
+class ParquetBatchReader {
+ public:
+  ~ParquetBatchReader();
+
+  /// The columns of every batch: the found ones of the projection in its order, in the table's types and names.
+  const std::shared_ptr<arrow::Schema>& schema() const;
+  /// Ids of the projection's top-level columns that the file does not have; the caller fills them (section 6.12).
+  const std::vector<spec::FieldId>& missing() const;
+
+  /// The next batch, none at the end. Never spans row groups. kCorruptData naming the file.
+  Result<std::optional<ParquetBatch>> Next();
+
+ private:
+  friend class ParquetReader;
+  class Impl;
+  explicit ParquetBatchReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// An open Parquet file: its footer, and column-wise access by field id (spec sections 6.12, 7.1).
+///
+/// Files are not trusted: whatever is wrong comes back as kCorruptData with the path, never as an exception.
+/// Immutable after Open(); thread-safe. Row groups may be read in parallel by several batch readers.
+class ParquetReader {
+ public:
+  static Result<std::shared_ptr<const ParquetReader>> Open(std::shared_ptr<const io::InputFile> file,
+                                                           ParquetReadOptions options = {});
+  ~ParquetReader();
+
+  const std::string& path() const;
+  int64_t num_rows() const;
+  const std::vector<ParquetRowGroup>& row_groups() const;
+  bool has_field_ids() const;
+  /// Whether the file itself has the column, at any depth.
+  bool HasField(spec::FieldId id) const;
+  /// A key of the footer ("iceberg.schema").
+  std::optional<std::string> FooterValue(const std::string& key) const;
+  /// The file's columns as Iceberg fields: ids from the file, 0 where it has none; required as the file says.
+  Result<std::vector<spec::Field>> FileFields() const;
+
+  /// Statistics of one row group. Bounds are of the file's own types (an int column of a table that says long today has
+  /// int bounds), so encode them with the type that fits the value. Columns with unusable statistics are left out.
+  Result<ParquetMetrics> RowGroupMetrics(int row_group) const;
+  /// The same in the shape that expr::FileMayMatch takes; bounds encoded as manifests have them.
+  Result<spec::DataFile> RowGroupAsFile(int row_group) const;
+
+  /// Reads `columns` (ids at every depth; names, order and types are the table's today) from `row_groups` (ascending
+  /// indices) in batches of at most `batch_rows`.
+  ///
+  /// Values come in the table's type: int -> long, float -> double, wider decimals, and for imported files small and
+  /// unsigned integers, INT96, timestamps in milliseconds, strings as binary. Fields missing inside a struct get their
+  /// initial default, else null; required without a default is kInvalidTable. A column whose file type cannot become
+  /// the table's is kInvalidTable.
+  Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns,
+                                                   const std::vector<int>& row_groups,
+                                                   int64_t batch_rows = 8192) const;
+  /// All row groups.
+  Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns) const;
+
+ private:
+  class Impl;
+  friend class ParquetBatchReader;
+  explicit ParquetReader(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace frazil::format

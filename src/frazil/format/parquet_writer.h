@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/result.h"
+#include "frazil/format/parquet_metrics.h"
+#include "frazil/io/file_io.h"
+#include "frazil/spec/schema.h"
+
+namespace frazil::format {
+
+struct ParquetWriteOptions {
+  /// Table properties; `write.parquet.*` are honoured, others ignored.
+  std::map<std::string, std::string> properties;
+  /// More footer keys ("delete-type"). `iceberg.schema` is always written.
+  std::map<std::string, std::string> footer_metadata;
+};
+
+/// A finished file.
+struct ParquetFileResult {
+  int64_t file_size_bytes = 0;
+  ParquetMetrics metrics;
+  std::vector<int64_t> split_offsets;  ///< start of each row group, ascending
+};
+
+/// Writes one Parquet data file (spec section 7.1).
+///
+/// Field ids at every level, statistics and page index on. With the default codec (zstd, level 1) integers, dates and
+/// times are delta-packed and stored without codec, which is both smaller and faster; any other codec is used for all
+/// columns. Dictionaries are used for columns that repeat in the first batch. Properties (section 10):
+/// `write.parquet.compression-codec`, `-level`, `row-group-size-bytes`, `page-size-bytes`, `page-row-limit`,
+/// `page-version`, `dict-size-bytes`, `dict-encoding-enabled.column.X`, `stats-enabled.column.X`.
+///
+/// One thread at a time. Dropping it without Finish() leaves no file. After an error only dropping is allowed.
+class ParquetWriter {
+ public:
+  /// Takes over a file fresh from FileIO::Create. `schema` may hold the row lineage columns; it goes into the footer as
+  /// `iceberg.schema`. kInvalidArgument naming a bad property, kNotSupported naming the column or codec.
+  static Result<std::unique_ptr<ParquetWriter>> Make(std::unique_ptr<io::OutputFile> file, spec::SchemaPtr schema,
+                                                     ParquetWriteOptions options = {});
+  ~ParquetWriter();
+
+  /// What batches must look like: ToArrowSchema of the schema (column names and metadata are not compared).
+  const std::shared_ptr<arrow::Schema>& arrow_schema() const;
+
+  /// kInvalidArgument when a column's type differs or a required one holds a null.
+  Status Write(const arrow::RecordBatch& batch);
+
+  /// Bytes written and pending, for rolling: at most one batch behind, within a few percent.
+  int64_t bytes_so_far() const;
+  int64_t num_rows() const;
+
+  /// Writes the footer and closes the file durably. Once.
+  Result<ParquetFileResult> Finish();
+
+ private:
+  class Impl;
+  explicit ParquetWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace frazil::format
