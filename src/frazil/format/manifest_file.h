@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frazil/base/result.h"
+#include "frazil/format/avro_file.h"
+#include "frazil/io/file_io.h"
+#include "frazil/spec/manifest.h"
+#include "frazil/spec/schema.h"
+
+namespace frazil::format {
+
+/// Reads a manifest (any of v1, v2, v3; fields resolved by id) and applies inheritance from its list row (spec section
+/// 3.6): snapshot id, both sequence numbers, spec id, first_row_id (assigned before any filtering, DELETED entries
+/// neither get nor advance ids). Entries come in file order, DELETED ones included.
+///
+/// `specs`: partition values are decoded with the manifest's own spec found by partition_spec_id.
+/// Errors: kCorruptData, kInvalidTable naming the manifest and the field.
+Result<std::vector<spec::ManifestEntry>> ReadManifest(const io::FileIO& io, const spec::ManifestFile& manifest,
+                                                      const std::vector<spec::PartitionSpec>& specs,
+                                                      const spec::Schema& schema);
+
+/// As above from bytes, without a table: `spec` comes from the file's own header. For `inspect` and fuzzing.
+Result<std::vector<spec::ManifestEntry>> ReadManifestBytes(Bytes bytes, const std::string& path);
+
+Result<std::vector<spec::ManifestFile>> ReadManifestList(const io::FileIO& io, const std::string& path);
+Result<std::vector<spec::ManifestFile>> ReadManifestListBytes(Bytes bytes, const std::string& path);
+
+struct ManifestWriterOptions {
+  int format_version = 3;  ///< 2 or 3
+  spec::SnapshotId snapshot_id;
+  spec::SchemaPtr schema;
+  spec::PartitionSpec partition_spec;
+  spec::ManifestContent content = spec::ManifestContent::kData;
+  AvroCodec codec = AvroCodec::kDeflate;
+};
+
+/// Writes one manifest of one spec and one content (spec sections 3.2-3.5, 3.8). One thread.
+class ManifestWriter {
+ public:
+  static Result<std::unique_ptr<ManifestWriter>> Make(io::FileIO& io, std::string path, ManifestWriterOptions options);
+  ~ManifestWriter();
+
+  /// Writes the entry as it is: the caller has set status, ids and sequence numbers as section 3.8 says.
+  Status Add(const spec::ManifestEntry& entry);
+  int64_t bytes_written() const;
+  int64_t num_entries() const;
+  /// Closes and returns the list row: counts, partition summaries, min_sequence_number over live entries (`commit
+  /// sequence` when all inherit), first_row_id none.
+  Result<spec::ManifestFile> Finish(spec::SequenceNumber commit_sequence_number);
+
+ private:
+  class Impl;
+  explicit ManifestWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct ManifestListHeader {
+  int format_version = 3;
+  spec::SnapshotId snapshot_id;
+  std::optional<spec::SnapshotId> parent_snapshot_id;
+  spec::SequenceNumber sequence_number;
+  std::optional<spec::RowId> first_row_id;  ///< v3: the table's next-row-id of this attempt
+};
+
+/// Writes a manifest list, deflated as Java does. Assignment of first_row_id (3.7) has been done by the caller.
+Status WriteManifestList(io::FileIO& io, const std::string& path, const ManifestListHeader& header,
+                         const std::vector<spec::ManifestFile>& manifests);
+
+}  // namespace frazil::format

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/result.h"
+#include "frazil/table/scan_planner.h"
+#include "frazil/table/vector_store.h"
+
+namespace frazil::scan {
+
+/// Which columns a reader returns, in this order: the chosen table columns, then the asked-for metadata columns.
+struct ReadColumns {
+  std::vector<spec::FieldId> fields;    ///< top-level columns of the plan's schema
+  bool row_lineage = false;             ///< `_row_id`, `_last_updated_sequence_number` (effective values, section 5.2)
+  bool position = false;                ///< `_pos`: ordinal in the file before any delete
+  static ReadColumns All(const spec::Schema& schema);
+};
+
+/// Reads the live rows of one planned file: minus its vector or position deletes, with defaults, promotions, renamed
+/// and nested fields by id, identity-partition constants (spec sections 4.5, 5.2, 6.12). The plan must outlive it.
+///
+/// One thread at a time; readers of different tasks are independent.
+/// Errors: kNotSupported (equality deletes, Avro or ORC files, variant columns; naming file or column), kCorruptData.
+class FileReader {
+ public:
+  static Result<std::unique_ptr<FileReader>> Open(std::shared_ptr<io::FileIO> io, const table::ScanPlan& plan,
+                                                  const table::FileScanTask& task, const ReadColumns& columns);
+  ~FileReader();
+
+  /// The next live rows, null at the end. Never an empty batch.
+  Result<std::shared_ptr<arrow::RecordBatch>> Next();
+  std::shared_ptr<arrow::Schema> schema() const;
+
+ private:
+  class Impl;
+  explicit FileReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Reads v2 position delete files (Parquet): what table::MergeDeletes and FileReader need (spec section 4.6).
+table::PositionDeleteReader ReadPositionDeletes(std::shared_ptr<io::FileIO> io);
+
+}  // namespace frazil::scan

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "frazil/spec/table_metadata.h"
+
+namespace frazil::spec {
+
+/// What must hold in any table metadata (spec section 1.2, rules 3 to 10), whether it was just read or is about to be
+/// written. Cheap: linear in the size of the metadata, but for logarithms. kInvalidTable, without a path.
+Status CheckTableMetadata(const TableMetadata& metadata);
+
+/// The location without trailing slashes; those of "scheme://" stay.
+std::string StripTrailingSlashes(std::string location);
+
+}  // namespace frazil::spec

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "frazil/spec/partition_spec.h"
+#include "frazil/spec/table_metadata.h"
+
+namespace frazil::table {
+
+/// Names and places of new files (spec sections 1.6, 8.10). Fresh UUID names; nothing is ever overwritten.
+/// Rejects `write.location-provider.impl`, `write.object-storage.path`, `write.folder-storage.path` (kNotSupported).
+class FileNames {
+ public:
+  static Result<FileNames> Make(spec::TableMetadataPtr metadata);
+
+  /// `<data>/<partition path>/<%05d task>-0-<operation id>-<%05d counter>.parquet`; object-storage layout when asked.
+  std::string NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple, const spec::Schema& schema);
+  /// `..-deletes.puffin` in the data folder.
+  std::string NextPuffin();
+  std::string Manifest(int number) const;                                     ///< `<metadata>/<commit uuid>-m<N>.avro`
+  std::string ManifestList(spec::SnapshotId snapshot_id, int attempt) const;  ///< `snap-<id>-<attempt>-<commit uuid>.avro`
+
+ private:
+  FileNames() = default;
+  std::string data_folder_;
+  std::string metadata_folder_;
+  std::string operation_id_;
+  int counter_ = 0;
+  bool object_storage_ = false;
+  bool partitioned_paths_ = true;
+  std::string table_location_;
+};
+
+}  // namespace frazil::table

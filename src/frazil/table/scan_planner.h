@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "frazil/expr/expression.h"
+#include "frazil/table/delete_index.h"
+#include "frazil/table/table.h"
+
+namespace frazil::table {
+
+/// One data file to read with the deletes that apply to it. Pointers stay valid while the plan lives.
+struct FileScanTask {
+  LiveDataFile data_file;
+  ApplicableDeletes deletes;
+};
+
+/// What EXPLAIN and metrics want to know about planning.
+struct ScanCounts {
+  int64_t total_manifests = 0;
+  int64_t skipped_manifests = 0;
+  int64_t skipped_files = 0;
+  int64_t result_files = 0;
+};
+
+/// The files of one snapshot that may hold matching rows.
+struct ScanPlan {
+  spec::TableMetadataPtr metadata;
+  std::optional<spec::SnapshotId> snapshot_id;  ///< none: the table has no snapshot; no tasks
+  spec::SchemaPtr schema;                       ///< to read with (section 2.4)
+  expr::ExpressionPtr filter;
+  std::shared_ptr<const DeleteIndex> deletes;
+  std::vector<FileScanTask> tasks;              ///< ordered as in the manifests
+  ScanCounts counts;
+};
+
+/// Plans a scan of `snapshot` (null: empty plan) by partition and column metrics pruning. Row ids are inherited before
+/// any pruning, so `_row_id` never depends on the filter. Refuses encrypted manifests (kNotSupported).
+Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, expr::ExpressionPtr filter);
+
+/// Which state of the table a reader wants.
+struct SnapshotSelector {
+  std::optional<spec::SnapshotId> snapshot_id;
+  std::optional<std::string> ref;           ///< branch or tag
+  std::optional<int64_t> timestamp_ms;      ///< by the snapshot log
+};
+/// The selected snapshot (at most one member set; none: head of main). Null when the table has no snapshot and none was
+/// asked for. kNotFound naming what was asked for.
+Result<const spec::Snapshot*> SelectSnapshot(const spec::TableMetadata& metadata, const SnapshotSelector& selector);
+
+/// Every live data and delete file of a snapshot (null: none).
+struct LiveFiles {
+  std::vector<LiveDataFile> data_files;
+  std::vector<LiveDelete> delete_files;
+};
+Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot);
+
+}  // namespace frazil::table

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/format/deletion_vector.h"
+#include "frazil/spec/manifest.h"
+#include "frazil/table/delete_index.h"
+#include "frazil/table/table.h"
+
+namespace frazil::table {
+
+/// Reads the vector that a live delete entry names and checks it against the entry: length, CRC, cardinality =
+/// record_count, positions below `data_file_record_count` (spec section 4.1, reader checks). kCorruptData or
+/// kInvalidTable naming Puffin, field and data file.
+Result<format::DeletionVector> ReadVector(const io::FileIO& io, const spec::DataFile& entry,
+                                          int64_t data_file_record_count);
+
+/// Everything deleted by position in one data file: its vector, or its position delete files (v2).
+/// Reading position delete files needs Parquet, so `read_positions` is given by the level above; null: kNotSupported
+/// naming the file when there are any.
+using PositionDeleteReader = std::function<Result<std::vector<int64_t>>(const LiveDelete& file, const std::string& data_file_path)>;
+Result<format::DeletionVector> ReadPositions(const io::FileIO& io, const LiveDataFile& data_file,
+                                             const ApplicableDeletes& deletes, const PositionDeleteReader& read_positions);
+
+/// The positions one change deletes, per data file path.
+using OwnDeletes = std::map<std::string, format::DeletionVector>;
+
+/// Result of merging own deletes onto a base: what to add to and remove from FileChanges.
+struct MergedDeletes {
+  std::vector<spec::DataFile> added_delete_files;
+  std::vector<spec::DeleteFileId> removed_delete_files;
+  std::vector<std::string> removed_data_files;  ///< every row deleted: the file itself goes
+  std::vector<std::string> puffin_paths;        ///< written by this call; delete when the attempt loses
+  int64_t num_newly_deleted = 0;
+};
+
+/// Merges `own` with the live deletes of `base` (ingest.md rule 2, spec 4.4): one vector per data file; a file whose
+/// every row is deleted is removed with its vector; vectors are grouped into Puffins by (spec, partition), at most 32
+/// blobs or 16 MB (`frazil.write.dv.max-blobs-per-puffin`); when one blob of a Puffin is replaced its live siblings are
+/// rewritten with it, so a path is wholly live or wholly dead (decisions.md). No vector is written where nothing changes.
+/// `own` must name live data files of the base: kCommitConflict naming the path otherwise.
+Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, const LiveFiles& live,
+                                   const PositionDeleteReader& read_positions);
+
+}  // namespace frazil::table

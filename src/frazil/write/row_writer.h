@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/executor.h"
+#include "frazil/base/result.h"
+#include "frazil/io/file_io.h"
+#include "frazil/spec/manifest.h"
+#include "frazil/spec/table_metadata.h"
+
+namespace frazil::write {
+
+/// Where a written row lies: an ordinal into RowWriter's files and the row's position in that file.
+struct RowLocation {
+  uint32_t file = 0;
+  int64_t position = 0;
+};
+
+/// Writes record batches as data files of a table's default partition spec: split by partition, rolled at
+/// `write.target-file-size-bytes`, column metrics by `write.metadata.metrics.*` (spec sections 7.1, 7.4).
+///
+/// A batch has the columns of `schema` in its order (types as format::ToArrowSchema says), then optionally `_row_id`
+/// and after it `_last_updated_sequence_number` (int64, nullable). A file in which every lineage value is null is
+/// written without those columns (section 5.3). All batches of one writer have the same columns.
+///
+/// Rows keep their order inside a partition; they are not sorted (sort_order_id none). One thread at a time; partitions
+/// of a batch are encoded in parallel on `executor`.
+/// Errors: kInvalidArgument (null in a required column, naming it), kNotSupported (unknown transform, property), kIo.
+class RowWriter {
+ public:
+  /// `executor` may be null: everything on the calling thread. `schema`: the schema to write with, usually the
+  /// table's current one.
+  static Result<std::unique_ptr<RowWriter>> Make(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata,
+                                                 spec::SchemaPtr schema, Executor* executor);
+  ~RowWriter();  ///< without Finish(): unfinished files are dropped, finished ones deleted
+
+  /// When `locations` is given, one entry a row of the batch is appended to it.
+  Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations = nullptr);
+
+  /// Closes everything. Entries are in the order of RowLocation::file; they are not committed yet, and theirs is the
+  /// caller to delete when the commit surely failed.
+  Result<std::vector<spec::DataFile>> Finish();
+
+ private:
+  class Impl;
+  explicit RowWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace frazil::write
