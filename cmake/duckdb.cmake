@@ -6,5 +6,5 @@ frazil_fetch(_headers_dir duckdb-headers)
 
 add_library(duckdb SHARED IMPORTED GLOBAL)
 set_target_properties(duckdb PROPERTIES IMPORTED_LOCATION ${_library_dir}/lib/libduckdb.so
-  INTERFACE_INCLUDE_DIRECTORIES "${_headers_dir}/include;${_headers_dir}/include-parquet")
+  INTERFACE_INCLUDE_DIRECTORIES ${_headers_dir}/include)
 list(APPEND FRAZIL_BUNDLED_LIBRARIES ${_library_dir}/lib/libduckdb.so)
