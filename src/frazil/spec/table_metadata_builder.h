@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "frazil/spec/create_table.h"  // IWYU pragma: export
 #include "frazil/spec/table_metadata.h"
 #include "frazil/spec/table_update.h"
 

@@ -8,6 +8,9 @@ namespace frazil::spec {
 /// written. Cheap: linear in the size of the metadata, but for logarithms. kInvalidTable, without a path.
 Status CheckTableMetadata(const TableMetadata& metadata);
 
+/// Rule 3 alone; reading checks it before it looks at the rest, so that the message is the one people know.
+Status CheckCurrentSchema(const TableMetadata& metadata);
+
 /// The location without trailing slashes; those of "scheme://" stay.
 std::string StripTrailingSlashes(std::string location);
 
