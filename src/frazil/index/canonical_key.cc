@@ -1,0 +1,130 @@
+#include "frazil/index/canonical_key.h"
+
+#include <algorithm>
+
+#include <arrow/api.h>
+#include <arrow/extension_type.h>
+
+namespace frazil::index {
+namespace {
+
+/// Appends one non-null value's canonical bytes.
+using Appender = void (*)(const arrow::Array& array, int64_t row, Bytes& out);
+
+template <typename ArrowArray>
+void AppendInteger(const arrow::Array& array, int64_t row, Bytes& out) {
+  AppendBig<int64_t>(out, static_cast<const ArrowArray&>(array).Value(row));
+}
+
+void AppendBoolean(const arrow::Array& array, int64_t row, Bytes& out) {
+  out.push_back(static_cast<const arrow::BooleanArray&>(array).Value(row) ? std::byte{1} : std::byte{0});
+}
+
+void AppendText(const arrow::Array& array, int64_t row, Bytes& out) {
+  const std::string_view text = static_cast<const arrow::BinaryArray&>(array).GetView(row);
+  AppendBig<uint32_t>(out, static_cast<uint32_t>(text.size()));
+  AppendBytes(out, AsBytes(text));
+}
+
+void AppendFixed(const arrow::Array& array, int64_t row, Bytes& out) {
+  const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
+  AppendBytes(out, AsBytes(fixed.GetView(row)));
+}
+
+/// u8 length, then the fewest two's complement bytes, big-endian.
+void AppendDecimal(const arrow::Array& array, int64_t row, Bytes& out) {
+  const uint8_t* little = static_cast<const arrow::Decimal128Array&>(array).GetValue(row);
+  int length = 16;
+  const auto is_sign_only = [&](int top) {
+    const bool negative = (little[top - 1] & 0x80) != 0;
+    return little[top] == (negative ? 0xff : 0x00);
+  };
+  while (length > 1 && is_sign_only(length - 1)) --length;
+  out.push_back(static_cast<std::byte>(length));
+  for (int i = length - 1; i >= 0; --i) out.push_back(static_cast<std::byte>(little[i]));
+}
+
+Result<Appender> AppenderFor(const spec::Type& type, const std::string& name) {
+  switch (type.id()) {
+    case spec::TypeId::kBoolean: return &AppendBoolean;
+    case spec::TypeId::kInt: return &AppendInteger<arrow::Int32Array>;
+    case spec::TypeId::kLong: return &AppendInteger<arrow::Int64Array>;
+    case spec::TypeId::kDate: return &AppendInteger<arrow::Date32Array>;
+    case spec::TypeId::kTime: return &AppendInteger<arrow::Time64Array>;
+    case spec::TypeId::kTimestamp:
+    case spec::TypeId::kTimestampTz:
+    case spec::TypeId::kTimestampNs:
+    case spec::TypeId::kTimestampTzNs: return &AppendInteger<arrow::TimestampArray>;
+    case spec::TypeId::kString:
+    case spec::TypeId::kBinary: return &AppendText;
+    case spec::TypeId::kUuid:
+    case spec::TypeId::kFixed: return &AppendFixed;
+    case spec::TypeId::kDecimal: return &AppendDecimal;
+    default:
+      return Fail(ErrorCode::kInvalidArgument, "identifier field '{}' cannot be of type {}", name, type.ToString());
+  }
+}
+
+std::shared_ptr<arrow::Array> WithoutExtension(const std::shared_ptr<arrow::Array>& array) {
+  if (array->type_id() != arrow::Type::EXTENSION) return array;
+  return static_cast<const arrow::ExtensionArray&>(*array).storage();
+}
+
+}  // namespace
+
+Result<CanonicalKey> CanonicalKey::Make(const spec::Schema& schema, uint64_t seed) {
+  if (schema.identifier_field_ids().empty()) {
+    return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the table has no identifier fields")
+                              .WithHint("name the primary key with --identifier-fields"));
+  }
+  CanonicalKey key;
+  key.seed_ = seed;
+  key.field_ids_ = schema.identifier_field_ids();
+  std::sort(key.field_ids_.begin(), key.field_ids_.end());
+  for (const spec::FieldId id : key.field_ids_) {
+    const std::string name = schema.FullName(id);
+    const std::vector<const spec::Field*> path = schema.PathTo(id);
+    if (path.size() != 1) {
+      return Fail(ErrorCode::kNotSupported, "identifier field inside a struct: '{}'", name);
+    }
+    FRAZIL_TRY(AppenderFor(path[0]->type, name));
+    key.columns_.push_back({name, path[0]->type});
+  }
+  return key;
+}
+
+Result<std::vector<Hash96>> CanonicalKey::HashRows(const std::vector<std::shared_ptr<arrow::Array>>& columns) const {
+  std::vector<Appender> appenders;
+  std::vector<std::shared_ptr<arrow::Array>> arrays;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
+    appenders.push_back(appender);
+    arrays.push_back(WithoutExtension(columns[i]));
+    if (arrays[i]->null_count() > 0) {
+      return Fail(ErrorCode::kInvalidArgument, "null in identifier field '{}'", columns_[i].name);
+    }
+  }
+  const int64_t num_rows = columns.empty() ? 0 : columns[0]->length();
+  std::vector<Hash96> hashes(static_cast<size_t>(num_rows));
+  Bytes bytes;
+  for (int64_t row = 0; row < num_rows; ++row) {
+    bytes.clear();
+    for (size_t i = 0; i < arrays.size(); ++i) appenders[i](*arrays[i], row, bytes);
+    hashes[static_cast<size_t>(row)] = HashKey(bytes, seed_);
+  }
+  return hashes;
+}
+
+Result<Bytes> CanonicalKey::BytesOfRow(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t row) const {
+  Bytes bytes;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
+    if (columns[i]->IsNull(row)) {
+      return Fail(ErrorCode::kInvalidArgument, "null in identifier field '{}'", columns_[i].name);
+    }
+    appender(*WithoutExtension(columns[i]), row, bytes);
+  }
+  return bytes;
+}
+
+}  // namespace frazil::index

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/hash.h"
+#include "frazil/base/result.h"
+#include "frazil/index/canonical_key.h"
+
+namespace frazil::ingest {
+
+enum class ChangeKind : uint8_t {
+  kUpsert,
+  kTombstone,
+  kPoison,  ///< a record that could not be taken; its row means nothing
+};
+
+/// Some records of a source in their order, as columns: the frozen change buffer.
+///
+/// `rows` has the table's columns; of a tombstone only the identifier fields mean something.
+struct ChangeBatch {
+  std::shared_ptr<arrow::RecordBatch> rows;
+  std::vector<ChangeKind> kinds;  ///< by row
+  int64_t start = 0;              ///< first record covered
+  int64_t end = 0;                ///< first record not covered; records that are no rows (blank, skipped) included
+};
+
+/// What all changes of one key in one batch come to (ingest.md rule 1).
+struct KeyChange {
+  Hash96 hash;
+  /// Row of the last change when that is an upsert, else -1.
+  int64_t last_row = -1;
+  /// A tombstone came before the last change: the row that follows is a new one.
+  bool cleared = false;
+  bool operator==(const KeyChange&) const = default;
+};
+
+/// One KeyChange a key, ascending by hash. Where batches are cut changes nothing.
+Result<std::vector<KeyChange>> Collapse(const ChangeBatch& batch, const spec::Schema& schema,
+                                        const index::CanonicalKey& key);
+
+/// The rule itself: `hashes` and `kinds` by row.
+std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds);
+
+}  // namespace frazil::ingest

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "frazil/base/clock.h"
+#include "frazil/base/executor.h"
+#include "frazil/base/memory_budget.h"
+#include "frazil/base/result.h"
+#include "frazil/ingest/file_source.h"
+#include "frazil/ingest/json_decoder.h"
+#include "frazil/ingest/start_position.h"
+#include "frazil/table/table.h"
+
+namespace frazil::ingest {
+
+/// What happens to a record that cannot be taken.
+enum class PoisonPolicy {
+  kFail,  ///< stop at it; everything before it is committed
+  kSkip,  ///< count it and go on
+};
+
+struct IngestProgress {
+  int64_t records = 0;            ///< read in this run, poison included
+  int64_t bytes = 0;
+  int64_t committed_records = 0;  ///< in the table, earlier runs included
+  int64_t commits = 0;            ///< of this run
+  int64_t inserts = 0;
+  int64_t updates = 0;
+  int64_t deletes = 0;
+  int64_t poison = 0;
+  std::string first_poison;       ///< reason and record of the first one
+  std::map<std::string, int64_t, std::less<>> ignored_members;
+};
+
+struct FileIngestOptions {
+  JsonDecoderOptions decoder;
+  int64_t commit_every = 100'000;  ///< records a commit; memory may cut earlier
+  PoisonPolicy on_poison = PoisonPolicy::kFail;
+  ResetOffsets reset_offsets = ResetOffsets::kRefuse;
+  Executor* executor = nullptr;    ///< null or one thread: everything on the calling thread
+  MemoryBudget* budget = nullptr;  ///< null: no limit
+  Clock* clock = nullptr;          ///< null: the system's
+  /// Set by another thread (a signal): stop after the running commit; kShuttingDown.
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const IngestProgress&)> on_progress;  ///< now and then, on the calling thread
+  std::function<void(const std::string&)> on_notice;       ///< one line for people
+};
+
+/// Upserts the records of a file into a table, exactly once: progress lies in the table, so the same call after a stop,
+/// kill or lost reply goes on behind the last committed record (ingest.md).
+///
+/// The table must be of format version 3 and have identifier fields. While one batch is resolved, written and committed
+/// the next one is decoded. Returns what was done; on error everything committed stays.
+Result<IngestProgress> IngestFile(table::Table& table, FileSource& source, const FileIngestOptions& options);
+
+}  // namespace frazil::ingest

@@ -1,0 +1,48 @@
+#include "frazil/ingest/key_resolver.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace frazil::ingest {
+
+Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, const index::KeyIndex& index) {
+  std::vector<Hash96> hashes;
+  hashes.reserve(changes.size());
+  for (const KeyChange& change : changes) hashes.push_back(change.hash);
+  FRAZIL_ASSIGN(const std::vector<index::KeyHit> hits, index.LookUp(hashes));
+
+  Resolution resolution;
+  std::map<std::string, std::vector<int64_t>> positions;
+  std::vector<std::pair<int64_t, std::optional<spec::RowId>>> rows;
+  size_t hit = 0;
+  for (size_t key = 0; key < changes.size(); ++key) {
+    const KeyChange& change = changes[key];
+    const size_t first_hit = hit;
+    for (; hit < hits.size() && hits[hit].key == key; ++hit) {
+      positions[hits[hit].file_path].push_back(hits[hit].position.value());
+    }
+    const bool existed = hit > first_hit;
+    if (change.last_row < 0) {
+      resolution.num_deletes += existed;
+    } else if (existed && !change.cleared) {
+      ++resolution.num_updates;
+      rows.emplace_back(change.last_row, hits[first_hit].row_id);  // the newest hit comes first
+    } else {
+      // Cleared: the old row is gone and this is a new one, although both fell into one batch.
+      ++resolution.num_inserts;
+      rows.emplace_back(change.last_row, std::nullopt);
+    }
+  }
+  for (auto& [path, list] : positions) {
+    std::sort(list.begin(), list.end());
+    FRAZIL_TRY(resolution.deletes[path].AddAll(list));
+  }
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [row, row_id] : rows) {
+    resolution.rows.push_back(row);
+    resolution.row_ids.push_back(row_id);
+  }
+  return resolution;
+}
+
+}  // namespace frazil::ingest

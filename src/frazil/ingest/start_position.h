@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "frazil/base/result.h"
+#include "frazil/ingest/batch_commit.h"
+#include "frazil/table/marker.h"
+
+namespace frazil::ingest {
+
+/// What to do when the table cannot prove where a pipeline stands.
+enum class ResetOffsets {
+  kRefuse,    ///< stop and print the evidence
+  kEarliest,  ///< read the source from its beginning (upserts make that safe while the source holds everything)
+  kProperty,  ///< believe the table property
+};
+
+struct StartPosition {
+  int64_t next = 0;
+  bool is_new = false;      ///< nothing of this pipeline is in the table
+  std::string notice;       ///< one line for people; empty: nothing special
+  /// The recorded source when there is one, to be compared with today's.
+  std::map<std::string, std::string> recorded_source;
+};
+
+/// Where a pipeline goes on (ingest.md rule 5, Start). kFenced with the evidence and the way out when the table proves
+/// nothing and `reset` says to refuse.
+Result<StartPosition> FindStartPosition(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+                                        ResetOffsets reset);
+
+}  // namespace frazil::ingest

@@ -1,0 +1,110 @@
+#include "frazil/table/marker.h"
+
+#include <set>
+#include <unordered_map>
+
+#include "frazil/catalog/metadata_file.h"
+
+namespace frazil::table {
+namespace {
+
+using Proof = EffectiveMarker::Proof;
+
+/// Snapshots by id, filled from the current metadata and then, as far as needed, from older metadata files: expiry
+/// removes snapshots from the metadata but not from the files that the log still lists.
+class KnownHistory {
+ public:
+  explicit KnownHistory(const Table& table) : table_(table), next_log_(table.metadata()->metadata_log.size()) {
+    Add(*table.metadata());
+  }
+
+  const spec::Snapshot* Find(spec::SnapshotId id) {
+    for (;;) {
+      if (const auto found = snapshots_.find(id); found != snapshots_.end()) return &found->second;
+      if (next_log_ == 0) return nullptr;
+      const std::string& file = table_.metadata()->metadata_log[--next_log_].metadata_file;
+      // A file that is gone ends nothing: older ones may still be there.
+      if (auto older = catalog::ReadMetadataFile(*table_.io(), file)) Add(**older);
+    }
+  }
+
+ private:
+  void Add(const spec::TableMetadata& metadata) {
+    for (const spec::Snapshot& snapshot : metadata.snapshots) snapshots_.try_emplace(snapshot.id, snapshot);
+  }
+
+  const Table& table_;
+  size_t next_log_;
+  std::unordered_map<spec::SnapshotId, spec::Snapshot> snapshots_;
+};
+
+Result<std::optional<Marker>> MarkerOf(const spec::Snapshot& snapshot) {
+  const auto text = snapshot.summary.find(kMarkerSummaryKey);
+  if (text == snapshot.summary.end()) return std::nullopt;
+  return ParseMarkerJson(text->second, snapshot.id);
+}
+
+/// Whether the head's files prove that snapshot `wanted` is in its past.
+Result<bool> HeadDescendsFrom(const Table& table, const spec::Snapshot& head, spec::SnapshotId wanted) {
+  FRAZIL_ASSIGN(const ManifestList manifests, table.manifests().List(head));
+  for (const spec::ManifestFile& manifest : *manifests) {
+    if (manifest.added_snapshot_id == wanted) return true;
+  }
+  for (const spec::ManifestFile& manifest : *manifests) {
+    FRAZIL_ASSIGN(const ManifestEntries entries, table.manifests().Entries(manifest, *table.metadata()));
+    for (const spec::ManifestEntry& entry : *entries) {
+      if (entry.is_live() && entry.snapshot_id == wanted) return true;
+    }
+  }
+  return false;
+}
+
+/// The property is believed only if it is of this table and its head was visited, is where history is cut, or left
+/// manifests or live files in the head (a rollback below it would have taken those away).
+Result<bool> PropertyIsOfThisPast(const Table& table, const spec::Snapshot& head,
+                                  const std::optional<MarkerProperty>& property,
+                                  const std::set<spec::SnapshotId>& visited, spec::SnapshotId cut_at) {
+  if (!property || !property->head || property->table_uuid != table.metadata()->table_uuid) return false;
+  if (visited.contains(*property->head) || *property->head == cut_at) return true;
+  return HeadDescendsFrom(table, head, *property->head);
+}
+
+}  // namespace
+
+std::string MarkerPropertyKey(const std::string& branch) { return "frazil.markers." + branch; }
+
+Result<EffectiveMarker> FindEffectiveMarker(const Table& table, const std::string& branch) {
+  const spec::TableMetadata& metadata = *table.metadata();
+  EffectiveMarker result;
+  if (const std::string text = metadata.Property(MarkerPropertyKey(branch), ""); !text.empty()) {
+    FRAZIL_ASSIGN(result.property, ParseMarkerPropertyJson(text));
+  }
+  const spec::Snapshot* head = metadata.FindRef(branch);
+  if (head == nullptr) return result;
+  KnownHistory history(table);
+  std::set<spec::SnapshotId> visited;
+  for (spec::SnapshotId id = head->id;;) {
+    const spec::Snapshot* snapshot = history.Find(id);
+    if (snapshot == nullptr) {  // history is cut here: only now the property is asked
+      result.proof = Proof::kUnproven;
+      FRAZIL_ASSIGN(const bool trusted, PropertyIsOfThisPast(table, *head, result.property, visited, id));
+      if (trusted) {
+        result.proof = Proof::kTrusted;
+        result.marker = result.property->marker;
+      }
+      return result;
+    }
+    if (!visited.insert(id).second) return Fail(ErrorCode::kInvalidTable, "snapshot {} is its own ancestor", id);
+    FRAZIL_ASSIGN(std::optional<Marker> marker, MarkerOf(*snapshot));
+    if (marker) {
+      result.proof = Proof::kFound;
+      result.marker = std::move(*marker);
+      result.carrier = id;
+      return result;
+    }
+    if (!snapshot->parent_id) return result;  // complete: nobody ever wrote a marker
+    id = *snapshot->parent_id;
+  }
+}
+
+}  // namespace frazil::table

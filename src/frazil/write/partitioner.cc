@@ -1,0 +1,112 @@
+#include "frazil/write/partitioner.h"
+
+#include <map>
+#include <numeric>
+
+#include <arrow/api.h>
+
+#include "frazil/format/parquet_value.h"
+
+namespace frazil::write {
+namespace {
+
+/// Remembered source values are dropped beyond this, so that a partition by identity of a unique column stays bounded.
+constexpr size_t kMaxRemembered = 100'000;
+
+/// Position of each field of `path` in its parent.
+std::vector<int> ChildIndices(const spec::Schema& schema, const std::vector<const spec::Field*>& path) {
+  std::vector<int> indices;
+  const std::vector<spec::Field>* level = &schema.fields();
+  for (const spec::Field* field : path) {
+    for (size_t i = 0; i < level->size(); ++i) {
+      if ((*level)[i].id == field->id) indices.push_back(static_cast<int>(i));
+    }
+    level = &field->type.fields();
+  }
+  return indices;
+}
+
+Result<std::shared_ptr<arrow::Array>> SourceColumn(const arrow::RecordBatch& batch, const std::vector<int>& path) {
+  std::shared_ptr<arrow::Array> array = batch.column(path[0]);
+  for (size_t i = 1; i < path.size(); ++i) {
+    // A null parent makes its children null.
+    auto child = static_cast<const arrow::StructArray&>(*array).GetFlattenedField(path[i]);
+    if (!child.ok()) return Fail(ErrorCode::kInternal, "partition source: {}", child.status().message());
+    array = child.MoveValueUnsafe();
+  }
+  return array;
+}
+
+}  // namespace
+
+Result<Partitioner> Partitioner::Make(spec::PartitionSpec spec, spec::SchemaPtr schema) {
+  Partitioner partitioner;
+  for (const spec::PartitionField& field : spec.fields()) {
+    if (field.transform.kind() == spec::Transform::Kind::kUnknown) {
+      return Fail(ErrorCode::kNotSupported, "cannot write with partition transform '{}' of field '{}'",
+                  field.transform.ToString(), field.name);
+    }
+    Field target;
+    target.transform = field.transform;
+    if (field.transform.kind() != spec::Transform::Kind::kVoid) {
+      const std::vector<const spec::Field*> path = schema->PathTo(field.source_id);
+      if (path.empty()) {
+        return Fail(ErrorCode::kInvalidTable, "partition field '{}' has no source column with id {}", field.name,
+                    field.source_id);
+      }
+      target.source_type = path.back()->type;
+      target.path = ChildIndices(*schema, path);
+    }
+    partitioner.fields_.push_back(std::move(target));
+  }
+  return partitioner;
+}
+
+Result<uint32_t> Partitioner::OrdinalOf(Field& field, const arrow::Array& source, int64_t row) {
+  FRAZIL_ASSIGN(spec::Value value, format::ValueAt(source, field.source_type, row));
+  if (auto found = field.ordinal_by_source.find(value); found != field.ordinal_by_source.end()) return found->second;
+  FRAZIL_ASSIGN(spec::Value result, field.transform.Apply(field.source_type, value));
+  auto [slot, inserted] = field.ordinal_by_result.try_emplace(result, static_cast<uint32_t>(field.results.size()));
+  if (inserted) field.results.push_back(std::move(result));
+  if (field.ordinal_by_source.size() >= kMaxRemembered) field.ordinal_by_source.clear();
+  field.ordinal_by_source.emplace(std::move(value), slot->second);
+  return slot->second;
+}
+
+Result<std::vector<PartitionRows>> Partitioner::Split(const arrow::RecordBatch& batch) {
+  std::vector<PartitionRows> result;
+  if (batch.num_rows() == 0) return result;
+  if (fields_.empty()) {
+    result.resize(1);
+    result[0].rows.resize(static_cast<size_t>(batch.num_rows()));
+    std::iota(result[0].rows.begin(), result[0].rows.end(), int64_t{0});
+    return result;
+  }
+  std::vector<std::vector<uint32_t>> ordinals(fields_.size());
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    Field& field = fields_[f];
+    ordinals[f].assign(static_cast<size_t>(batch.num_rows()), 0);
+    if (field.path.empty()) {  // void
+      if (field.results.empty()) field.results.emplace_back();
+      continue;
+    }
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, SourceColumn(batch, field.path));
+    for (int64_t row = 0; row < batch.num_rows(); ++row) {
+      FRAZIL_ASSIGN(ordinals[f][static_cast<size_t>(row)], OrdinalOf(field, *source, row));
+    }
+  }
+  std::map<std::vector<uint32_t>, size_t> partition_of;
+  std::vector<uint32_t> key(fields_.size());
+  for (size_t row = 0; row < static_cast<size_t>(batch.num_rows()); ++row) {
+    for (size_t f = 0; f < fields_.size(); ++f) key[f] = ordinals[f][row];
+    auto [slot, inserted] = partition_of.try_emplace(key, result.size());
+    if (inserted) {
+      PartitionRows& added = result.emplace_back();
+      for (size_t f = 0; f < fields_.size(); ++f) added.tuple.push_back(fields_[f].results[key[f]]);
+    }
+    result[slot->second].rows.push_back(static_cast<int64_t>(row));
+  }
+  return result;
+}
+
+}  // namespace frazil::write

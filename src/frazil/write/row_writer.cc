@@ -1,0 +1,225 @@
+#include "frazil/write/row_writer.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <arrow/api.h>
+#include <arrow/compute/api.h>
+
+#include "frazil/format/parquet_schema.h"
+#include "frazil/format/parquet_writer.h"
+#include "frazil/table/file_names.h"
+#include "frazil/write/column_metrics.h"
+#include "frazil/write/partitioner.h"
+
+namespace frazil::write {
+namespace {
+
+/// The table's columns plus the lineage columns that the batches carry (spec section 5.1).
+Result<spec::SchemaPtr> FileSchema(const spec::Schema& schema, int num_lineage_columns) {
+  std::vector<spec::Field> fields = schema.fields();
+  const spec::Type type = spec::Type::Primitive(spec::TypeId::kLong);
+  if (num_lineage_columns > 0) fields.push_back({.id = spec::kRowIdColumnId, .name = spec::kRowIdColumn, .type = type});
+  if (num_lineage_columns > 1) {
+    fields.push_back({.id = spec::kLastUpdatedSequenceNumberColumnId,
+                      .name = spec::kLastUpdatedSequenceNumberColumn,
+                      .type = type});
+  }
+  return spec::Schema::Make(schema.id(), std::move(fields));
+}
+
+std::shared_ptr<arrow::Array> IndexArray(const std::vector<int64_t>& rows) {
+  return std::make_shared<arrow::Int64Array>(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
+}
+
+/// Whether any of `rows` brings a lineage value with it.
+bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const std::vector<int64_t>& rows) {
+  for (int column = num_table_columns; column < batch.num_columns(); ++column) {
+    const arrow::Array& values = *batch.column(column);
+    if (values.null_count() == values.length()) continue;
+    if (std::any_of(rows.begin(), rows.end(), [&](int64_t row) { return values.IsValid(row); })) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+class RowWriter::Impl {
+ public:
+  Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
+       Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
+      : io_(std::move(io)), metadata_(std::move(metadata)), schema_(std::move(schema)), executor_(executor),
+        partitioner_(std::move(partitioner)), metrics_(std::move(metrics)), names_(std::move(names)),
+        target_file_size_bytes_(target_file_size_bytes) {
+    for (const spec::Field& field : schema_->fields()) num_table_columns_ += field.type.id() != spec::TypeId::kUnknown;
+  }
+
+  ~Impl() {
+    if (finished_) return;
+    std::vector<std::string> paths;
+    for (const spec::DataFile& file : files_) {
+      if (file.file_size_in_bytes > 0) paths.push_back(file.file_path);
+    }
+    open_.clear();
+    (void)io_->Delete(paths);  // best effort: orphan removal finds what stays
+  }
+
+  Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
+    FRAZIL_ASSIGN(const int num_lineage_columns, LineageColumnsOf(batch));
+    FRAZIL_ASSIGN(const std::vector<PartitionRows> partitions, partitioner_.Split(batch));
+    const size_t first_location = locations == nullptr ? 0 : locations->size();
+    if (locations != nullptr) locations->resize(first_location + static_cast<size_t>(batch.num_rows()));
+    // Opening files and numbering them is serial; encoding is not.
+    std::vector<OpenFile*> targets;
+    for (const PartitionRows& partition : partitions) {
+      const bool has_lineage = HasLineage(batch, num_table_columns_, partition.rows);
+      FRAZIL_ASSIGN(OpenFile * target, FileFor(partition.tuple, has_lineage ? num_lineage_columns : 0));
+      if (locations != nullptr) {
+        for (size_t i = 0; i < partition.rows.size(); ++i) {
+          (*locations)[first_location + static_cast<size_t>(partition.rows[i])] = {
+              target->ordinal, target->num_rows + static_cast<int64_t>(i)};
+        }
+      }
+      target->num_rows += static_cast<int64_t>(partition.rows.size());
+      targets.push_back(target);
+    }
+    FRAZIL_TRY(ForEach(partitions.size(), [&](size_t i) -> Status {
+      return Encode(batch, partitions[i].rows, *targets[i]);
+    }));
+    return RollFullFiles();
+  }
+
+  Result<std::vector<spec::DataFile>> Finish() {
+    std::vector<OpenFile*> open;
+    for (auto& [tuple, file] : open_) open.push_back(&file);
+    FRAZIL_TRY(ForEach(open.size(), [&](size_t i) { return Close(*open[i]); }));
+    open_.clear();
+    finished_ = true;
+    return std::move(files_);
+  }
+
+ private:
+  struct OpenFile {
+    uint32_t ordinal = 0;
+    int64_t num_rows = 0;
+    int num_lineage_columns = 0;
+    std::unique_ptr<format::ParquetWriter> writer;
+    spec::SchemaPtr schema;
+  };
+
+  Status ForEach(size_t count, const std::function<Status(size_t)>& body) {
+    if (executor_ != nullptr) return executor_->ParallelFor(count, body);
+    for (size_t i = 0; i < count; ++i) FRAZIL_TRY(body(i));
+    return {};
+  }
+
+  /// 0, 1 or 2 columns behind the table's; all batches must agree.
+  Result<int> LineageColumnsOf(const arrow::RecordBatch& batch) {
+    const int num_extra = batch.num_columns() - num_table_columns_;
+    if (num_extra < 0 || num_extra > 2 || (num_lineage_columns_ && *num_lineage_columns_ != num_extra)) {
+      return Fail(ErrorCode::kInternal, "a batch of {} columns does not fit a table of {} columns", batch.num_columns(),
+                  num_table_columns_);
+    }
+    num_lineage_columns_ = num_extra;
+    return num_extra;
+  }
+
+  Result<OpenFile*> FileFor(const spec::PartitionTuple& tuple, int num_lineage_columns) {
+    if (auto found = open_.find(tuple); found != open_.end()) {
+      if (found->second.num_lineage_columns >= num_lineage_columns) return &found->second;
+      // So far only new rows went to this file, and it has no column for the ids that come now.
+      FRAZIL_TRY(Close(found->second));
+      open_.erase(found);
+    }
+    OpenFile file;
+    file.ordinal = static_cast<uint32_t>(files_.size());
+    file.num_lineage_columns = num_lineage_columns;
+    FRAZIL_ASSIGN(file.schema, FileSchema(*schema_, num_lineage_columns));
+    spec::DataFile entry;
+    entry.file_path = names_.NextDataFile(metadata_->default_spec(), tuple, *schema_);
+    entry.spec_id = metadata_->default_spec_id;
+    entry.partition = tuple;
+    FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> output, io_->Create(entry.file_path));
+    FRAZIL_ASSIGN(file.writer, format::ParquetWriter::Make(std::move(output), file.schema,
+                                                           {.properties = metadata_->properties}));
+    files_.push_back(std::move(entry));
+    return &open_.emplace(tuple, std::move(file)).first->second;
+  }
+
+  Status Encode(const arrow::RecordBatch& batch, const std::vector<int64_t>& rows, OpenFile& file) {
+    std::vector<std::shared_ptr<arrow::Array>> columns;
+    const bool is_whole_batch = static_cast<int64_t>(rows.size()) == batch.num_rows();
+    const std::shared_ptr<arrow::Array> wanted = IndexArray(rows);
+    for (int i = 0; i < num_table_columns_ + file.num_lineage_columns; ++i) {
+      if (is_whole_batch) {
+        columns.push_back(batch.column(i));
+        continue;
+      }
+      auto taken = arrow::compute::Take(*batch.column(i), *wanted, arrow::compute::TakeOptions::NoBoundsCheck());
+      if (!taken.ok()) return Fail(ErrorCode::kInternal, "take rows: {}", taken.status().message());
+      columns.push_back(taken.MoveValueUnsafe());
+    }
+    return file.writer->Write(*arrow::RecordBatch::Make(file.writer->arrow_schema(),
+                                                        static_cast<int64_t>(rows.size()), std::move(columns)));
+  }
+
+  Status RollFullFiles() {
+    for (auto it = open_.begin(); it != open_.end();) {
+      if (it->second.writer->bytes_so_far() < target_file_size_bytes_) {
+        ++it;
+        continue;
+      }
+      FRAZIL_TRY(Close(it->second));
+      it = open_.erase(it);
+    }
+    return {};
+  }
+
+  Status Close(OpenFile& file) {
+    FRAZIL_ASSIGN(const format::ParquetFileResult result, file.writer->Finish());
+    spec::DataFile& entry = files_[file.ordinal];
+    SetColumnMetrics(result.metrics, *file.schema, metrics_, entry);
+    entry.file_size_in_bytes = result.file_size_bytes;
+    entry.split_offsets = result.split_offsets;
+    return {};
+  }
+
+  const std::shared_ptr<io::FileIO> io_;
+  const spec::TableMetadataPtr metadata_;
+  const spec::SchemaPtr schema_;
+  Executor* const executor_;
+  Partitioner partitioner_;
+  const MetricsConfig metrics_;
+  table::FileNames names_;
+  const int64_t target_file_size_bytes_;
+  int num_table_columns_ = 0;
+  std::optional<int> num_lineage_columns_;
+  std::unordered_map<spec::PartitionTuple, OpenFile, spec::PartitionTupleHash, spec::PartitionTupleEqual> open_;
+  std::vector<spec::DataFile> files_;
+  bool finished_ = false;
+};
+
+RowWriter::RowWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RowWriter::~RowWriter() = default;
+
+Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata,
+                                                   spec::SchemaPtr schema, Executor* executor) {
+  if (const std::string format = metadata->Property("write.format.default", "parquet"); format != "parquet") {
+    return Fail(ErrorCode::kNotSupported, "data files are written as Parquet only, not write.format.default = {}", format);
+  }
+  FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(metadata->default_spec(), schema));
+  FRAZIL_ASSIGN(MetricsConfig metrics, MetricsConfig::Make(*metadata, *schema));
+  FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
+  FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
+  return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
+      std::move(io), metadata, std::move(schema), executor, std::move(partitioner), std::move(metrics),
+      std::move(names), target)));
+}
+
+Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
+  return impl_->Write(batch, locations);
+}
+
+Result<std::vector<spec::DataFile>> RowWriter::Finish() { return impl_->Finish(); }
+
+}  // namespace frazil::write
