@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -18,6 +20,17 @@ inline std::string GoldenText(const std::string& path) {
 }
 
 inline Bytes GoldenBytes(const std::string& path) { return CopyBytes(AsBytes(GoldenText(path))); }
+
+/// Paths below tests/fixtures of all files in a folder, deep and sorted.
+inline std::vector<std::string> GoldenFiles(const std::string& folder) {
+  const std::filesystem::path root = FRAZIL_TEST_DATA_DIR;
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path().lexically_relative(root).string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 /// Rows of a CSV fixture without its header; RFC 4180 quotes, no line breaks in fields.
 inline std::vector<std::vector<std::string>> GoldenCsv(const std::string& path) {
