@@ -37,8 +37,9 @@ std::optional<Int128> ParseDecimal(std::string_view text, int precision, int sca
   int num_fraction_digits = 0;
   bool in_fraction = false;
   auto append = [&](int digit) {
+    if (unscaled > (limit - 1 - digit) / 10) return false;  // before it overflows: ten times 38 nines does
     unscaled = unscaled * 10 + digit;
-    return unscaled < limit;  // at most 38 nines: far from overflow
+    return true;
   };
   for (const char c : text) {
     if (c == '.' && !in_fraction) {
