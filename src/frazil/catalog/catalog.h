@@ -44,9 +44,14 @@ class Catalog {
   /// Checks the requirements on the current metadata, applies the updates, writes a metadata file, swaps the pointer.
   /// kCommitConflict: somebody was faster or a requirement does not hold; nothing changed, retry on fresh metadata.
   /// kCommitUnknown: it may have happened; delete nothing, look for your snapshot id.
+  /// With requirement::AssertCreate the table must not exist and is created, `update::SetLocation` being its place.
+  /// Without updates only the requirements are checked. Files that fell off the metadata log are deleted when
+  /// `write.metadata.delete-after-commit.enabled` is set, best effort.
   virtual Result<LoadedTable> CommitTable(const TableName& name, const std::vector<spec::TableRequirement>& requirements,
                                           const std::vector<spec::TableUpdate>& updates) = 0;
-  /// Removes the name; `purge` also deletes data (only if the table's `gc.enabled`) and metadata files.
+  /// Removes the name; `purge` also deletes the metadata files, the current one and those of its log, best effort.
+  /// Manifests, data and delete files are deleted one level up, by whoever can read manifests: load the table, drop it,
+  /// then delete what its metadata reaches, if `gc.enabled` (spec section 8.4).
   virtual Status DropTable(const TableName& name, bool purge) = 0;
   virtual Status RenameTable(const TableName& from, const TableName& to) = 0;
   /// Points a new name at an existing metadata file.

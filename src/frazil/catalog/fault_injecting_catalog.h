@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "frazil/catalog/catalog.h"
+
+namespace frazil::catalog {
+
+/// Wraps a catalog and lets a test lose requests and replies. `decide` gets "commit.before" (an error: the commit never
+/// reached the catalog), "commit.after" (an error: it was applied, the reply is lost), "create.before", "create.after"
+/// and "load"; what it returns is what the caller sees. A fake fault on a real catalog. Thread-safe when `decide` is.
+std::shared_ptr<Catalog> MakeFaultInjectingCatalog(
+    std::shared_ptr<Catalog> inner, std::function<Status(std::string_view operation, const TableName& name)> decide);
+
+}  // namespace frazil::catalog
