@@ -1,62 +1,70 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "frazil/base/bytes.h"
 #include "frazil/base/result.h"
+#include "frazil/format/avro_codec.h"
 #include "frazil/format/avro_schema.h"
 #include "frazil/io/file_io.h"
 
 namespace frazil::format {
 
 /// An Avro object container that was read whole into memory: header and blocks (codecs null, deflate, zstandard,
-/// snappy). Manifests are at most tens of MB; data files in Avro are not read here.
+/// snappy). Manifests are at most tens of MB; data files in Avro are not read here. Immutable; const calls are safe from
+/// any thread.
 class AvroFileReader {
  public:
-  /// Checks magic, metadata and schema. kCorruptData or kNotSupported (codec) naming the path.
+  /// Checks magic, metadata and schema. kCorruptData or kNotSupported (codec, encryption) naming the path.
   static Result<AvroFileReader> Open(const io::FileIO& io, const std::string& path);
   static Result<AvroFileReader> FromBytes(Bytes bytes, std::string path);
 
+  const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const AvroNodePtr& schema() const { return schema_; }
 
   /// Decompresses block after block and hands out (bytes of the block, number of records). A block's uncompressed size
-  /// is bounded (64 MiB a block, and 1000 times its compressed size).
+  /// is bounded (64 MiB a block, and 1 MiB plus about 1000 times its compressed size; 2 GiB for all), and so is its number of
+  /// records by the fewest bytes that one takes.
   Status ForEachBlock(const std::function<Status(ByteView block, int64_t num_records)>& visit) const;
 
  private:
+  AvroFileReader() = default;
+  Status ReadHeader();
+
   std::string path_;
   Bytes bytes_;
   std::map<std::string, std::string> metadata_;
   AvroNodePtr schema_;
-  std::string codec_;
+  AvroCodec codec_ = AvroCodec::kNull;
   size_t blocks_offset_ = 0;
   std::array<std::byte, 16> sync_{};
 };
 
-enum class AvroCodec { kNull, kDeflate, kZstandard };
-/// "gzip" -> deflate, "zstd" -> zstandard, "uncompressed" -> null: values of `write.manifest.compression-codec`.
-Result<AvroCodec> ParseAvroCodec(std::string_view property);
-
 /// Writes an Avro object container. Records are appended as already encoded bytes. One thread.
 class AvroFileWriter {
  public:
+  /// `level`: see CompressAvroBlock.
   AvroFileWriter(std::unique_ptr<io::OutputFile> file, std::string schema_json, AvroCodec codec,
-                 std::map<std::string, std::string> metadata);
+                 std::map<std::string, std::string> metadata, std::optional<int> level = std::nullopt);
   Status Append(ByteView encoded_record);
   int64_t bytes_written() const;  ///< compressed so far, plus what is buffered
   /// Flushes and closes; returns the file's size.
   Result<int64_t> Finish();
 
  private:
+  Status WriteHeader();
   Status FlushBlock();
+
   std::unique_ptr<io::OutputFile> file_;
-  std::string schema_json_;
   AvroCodec codec_;
   std::map<std::string, std::string> metadata_;
+  std::optional<int> level_;
   std::array<std::byte, 16> sync_{};
   bool header_written_ = false;
   Bytes block_;

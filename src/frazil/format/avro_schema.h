@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,9 @@ struct AvroNode;
 using AvroNodePtr = std::shared_ptr<const AvroNode>;
 
 enum class AvroKind { kNull, kBoolean, kInt, kLong, kFloat, kDouble, kBytes, kString, kRecord, kEnum, kArray, kMap, kUnion, kFixed };
+
+/// "record", "long", ... as the schema's JSON spells it.
+std::string_view AvroKindName(AvroKind kind);
 
 struct AvroField {
   std::string name;
@@ -34,6 +36,11 @@ struct AvroNode {
   std::optional<int32_t> element_id, key_id, value_id;
   int32_t precision = 0, scale = 0;
   bool adjust_to_utc = false;
+
+  /// Fewest bytes a value takes. 0 means that every value takes none, so that a count of them says nothing.
+  int64_t min_size_bytes = 0;
+  /// Levels below and including this one; bounded, so that walking it cannot overflow the stack.
+  int depth = 1;
 };
 
 /// Parses a schema's JSON. Bounded depth and size; kCorruptData on anything else.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,8 @@ Result<std::vector<spec::ManifestEntry>> ReadManifest(const io::FileIO& io, cons
                                                       const std::vector<spec::PartitionSpec>& specs,
                                                       const spec::Schema& schema);
 
-/// As above from bytes, without a table: `spec` comes from the file's own header. For `inspect` and fuzzing.
+/// As above from bytes, without a table: the spec comes from the file's own header, nothing is inherited, and what the
+/// bytes leave out stays out. For `inspect` and fuzzing.
 Result<std::vector<spec::ManifestEntry>> ReadManifestBytes(Bytes bytes, const std::string& path);
 
 Result<std::vector<spec::ManifestFile>> ReadManifestList(const io::FileIO& io, const std::string& path);
@@ -32,10 +33,12 @@ Result<std::vector<spec::ManifestFile>> ReadManifestListBytes(Bytes bytes, const
 struct ManifestWriterOptions {
   int format_version = 3;  ///< 2 or 3
   spec::SnapshotId snapshot_id;
+  /// Must hold the source columns of the spec: where one was dropped since, an older schema of the table.
   spec::SchemaPtr schema;
   spec::PartitionSpec partition_spec;
   spec::ManifestContent content = spec::ManifestContent::kData;
   AvroCodec codec = AvroCodec::kDeflate;
+  std::optional<int> compression_level;  ///< see CompressAvroBlock
 };
 
 /// Writes one manifest of one spec and one content (spec sections 3.2-3.5, 3.8). One thread.
@@ -44,12 +47,14 @@ class ManifestWriter {
   static Result<std::unique_ptr<ManifestWriter>> Make(io::FileIO& io, std::string path, ManifestWriterOptions options);
   ~ManifestWriter();
 
-  /// Writes the entry as it is: the caller has set status, ids and sequence numbers as section 3.8 says.
+  /// Writes the entry as it is: the caller has set status, ids and sequence numbers as section 3.8 says. kInvalidArgument
+  /// naming the file when the entry does not belong here: other content, a vector in v2, a partition that does not fit, an
+  /// existing or deleted file without its sequence numbers.
   Status Add(const spec::ManifestEntry& entry);
   int64_t bytes_written() const;
   int64_t num_entries() const;
-  /// Closes and returns the list row: counts, partition summaries, min_sequence_number over live entries (`commit
-  /// sequence` when all inherit), first_row_id none.
+  /// Closes and returns the list row: counts, partition summaries, min_sequence_number over live entries (the commit's
+  /// when all inherit), first_row_id none. Destroying without Finish() leaves no file.
   Result<spec::ManifestFile> Finish(spec::SequenceNumber commit_sequence_number);
 
  private:
@@ -67,6 +72,7 @@ struct ManifestListHeader {
 };
 
 /// Writes a manifest list, deflated as Java does. Assignment of first_row_id (3.7) has been done by the caller.
+/// kInvalidArgument when a row lacks its counts (old v1 lists) or, in v3, a data manifest its first_row_id.
 Status WriteManifestList(io::FileIO& io, const std::string& path, const ManifestListHeader& header,
                          const std::vector<spec::ManifestFile>& manifests);
 
