@@ -1,5 +1,6 @@
 #include "frazil/ingest/json_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -37,13 +38,8 @@ Result<spec::Value> FromText(std::string_view text, const element& json, const s
 
 Result<spec::Value> FromBase64(std::string_view text, const element& json, const spec::Type& type, const std::string& column) {
   auto decoded = arrow::util::base64_decode(text);
-  std::string raw;
-  if constexpr (std::is_same_v<decltype(decoded), std::string>) {
-    raw = std::move(decoded);
-  } else {
-    if (!decoded.ok()) return Mismatch(json, type, column);
-    raw = decoded.MoveValueUnsafe();
-  }
+  if (!decoded.ok()) return Mismatch(json, type, column);
+  const std::string raw = decoded.MoveValueUnsafe();
   // A decoder that stops at the first bad character would cut the value in silence.
   if (arrow::util::base64_encode(raw).size() != text.size()) return Mismatch(json, type, column);
   if (type.id() == TypeId::kFixed && raw.size() != static_cast<size_t>(type.length())) return Mismatch(json, type, column);

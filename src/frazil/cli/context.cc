@@ -1,0 +1,135 @@
+#include "frazil/cli/context.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "frazil/catalog/sqlite_catalog.h"
+#include "frazil/cli/units.h"
+#include "frazil/spec/schema.h"
+
+namespace frazil::cli {
+namespace {
+
+/// DuckDB gets this part of the memory limit; the rest is for metadata, vectors and results on their way out.
+constexpr int64_t kSqlShareNumerator = 3;
+constexpr int64_t kSqlShareDenominator = 4;
+
+Result<std::string> SqlitePath(const std::string& catalog, const std::string& uri) {
+  constexpr std::string_view kScheme = "sqlite:///";
+  if (!uri.starts_with(kScheme)) {
+    return tl::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("catalogs.{}.uri is not a SQLite URI: '{}'", catalog, uri))
+                              .WithHint("sqlite:///relative or sqlite:////absolute/path.db"));
+  }
+  // SQLAlchemy's rule, which PyIceberg follows: what comes behind the three slashes is the path.
+  std::string path = uri.substr(kScheme.size());
+  return path;
+}
+
+Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, const std::string& name) {
+  std::map<std::string, std::string> properties = config.CatalogProperties(name);
+  properties.try_emplace("type", "sql");
+  properties.try_emplace("uri", "sqlite:///" + config.home() + "/catalog.db");
+  properties.try_emplace("warehouse", "file://" + config.home() + "/warehouse");
+  for (const auto& [key, value] : properties) {
+    if (key == "type" || key == "uri" || key == "warehouse") continue;
+    return Fail(ErrorCode::kNotSupported, "catalog property '{}' of catalog '{}'", key, name);
+  }
+  const std::string& type = properties["type"];
+  if (type != "sql") return Fail(ErrorCode::kNotSupported, "catalog type '{}' of catalog '{}'", type, name);
+  FRAZIL_ASSIGN(const std::string file, SqlitePath(name, properties["uri"]));
+  return catalog::OpenSqliteCatalog({.name = name, .file = file, .warehouse = properties["warehouse"]},
+                                    io::MakeLocalFileIO());
+}
+
+}  // namespace
+
+Result<const Config*> Context::config() {
+  if (!config_) {
+    FRAZIL_ASSIGN(config_, Config::Load({.file = options_.config_file, .overrides = options_.overrides}));
+  }
+  return &*config_;
+}
+
+Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> Context::catalogs() {
+  if (catalogs_.empty()) {
+    FRAZIL_ASSIGN(const Config* settings, config());
+    for (const std::string& name : settings->CatalogNames()) {
+      FRAZIL_ASSIGN(catalogs_[name], OpenCatalog(*settings, name));
+    }
+  }
+  return catalogs_;
+}
+
+Result<std::string> Context::default_catalog_name() {
+  FRAZIL_ASSIGN(const Config* settings, config());
+  const std::vector<std::string> names = settings->CatalogNames();
+  std::string name = !options_.catalog.empty() ? options_.catalog : settings->Get("default-catalog");
+  if (name.empty()) {
+    if (names.size() > 1 && std::find(names.begin(), names.end(), "local") == names.end()) {
+      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "several catalogs are configured and none is the default")
+                                .WithHint("set default-catalog or pass --catalog"));
+    }
+    name = names.size() == 1 ? names[0] : "local";
+  }
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const std::string nearest = spec::NearestName(name, names);
+    Error error(ErrorCode::kNotFound, fmt::format("catalog not found: '{}'", name));
+    return tl::unexpected(nearest.empty() ? std::move(error) : std::move(error).WithHint("did you mean " + nearest + "?"));
+  }
+  return name;
+}
+
+Result<std::shared_ptr<catalog::Catalog>> Context::default_catalog() {
+  FRAZIL_ASSIGN(const std::string name, default_catalog_name());
+  FRAZIL_ASSIGN(const auto all, catalogs());
+  return all.at(name);
+}
+
+Result<int> Context::threads() {
+  if (options_.threads > 0) return options_.threads;
+  FRAZIL_ASSIGN(const Config* settings, config());
+  const std::string text = settings->Get("limits.threads");
+  if (text.empty()) return Executor::DefaultThreads();
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1) {
+    return Fail(ErrorCode::kInvalidArgument, "limits.threads is not a number of threads: '{}'", text);
+  }
+  return number;
+}
+
+Result<MemoryBudget*> Context::budget() {
+  if (!budget_) {
+    FRAZIL_ASSIGN(const Config* settings, config());
+    const std::string text = !options_.memory_limit.empty() ? options_.memory_limit : settings->Get("limits.memory");
+    int64_t limit = MemoryBudget::DefaultLimitBytes();
+    if (!text.empty()) {
+      FRAZIL_ASSIGN(limit, ParseBytes(text));
+    }
+    if (limit < int64_t{64} << 20) {
+      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the memory limit is too small: " + text).WithHint("at least 64MB"));
+    }
+    budget_ = std::make_unique<MemoryBudget>(limit);
+  }
+  return budget_.get();
+}
+
+Result<std::unique_ptr<sql::Session>> Context::NewSession() {
+  sql::SessionOptions session;
+  FRAZIL_ASSIGN(session.catalogs, catalogs());
+  FRAZIL_ASSIGN(session.default_catalog, default_catalog_name());
+  FRAZIL_ASSIGN(session.threads, threads());
+  FRAZIL_ASSIGN(const MemoryBudget* memory, budget());
+  session.memory_limit_bytes = memory->limit_bytes() / kSqlShareDenominator * kSqlShareNumerator;
+  FRAZIL_ASSIGN(const Config* settings, config());
+  const std::string temp = settings->Get("limits.temp-dir");
+  session.temp_directory = temp.empty() ? settings->home() + "/tmp" : temp;
+  return sql::Session::Make(std::move(session));
+}
+
+void Context::Say(const std::string& line) const {
+  if (!options_.quiet) fmt::print(stderr, "{}\n", line);
+}
+
+}  // namespace frazil::cli

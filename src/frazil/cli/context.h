@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/base/executor.h"
+#include "frazil/base/memory_budget.h"
+#include "frazil/base/result.h"
+#include "frazil/catalog/catalog.h"
+#include "frazil/cli/config.h"
+#include "frazil/sql/session.h"
+
+namespace frazil::cli {
+
+/// The options that every command takes.
+struct GlobalOptions {
+  std::optional<std::string> config_file;
+  std::vector<std::string> overrides;
+  std::string catalog;
+  std::string output;        ///< empty: by whether stdout is a terminal
+  std::string log_level = "warn";
+  std::string log_format = "text";
+  std::string progress = "auto";
+  std::string color = "auto";
+  std::string memory_limit;
+  int threads = 0;
+  bool quiet = false;
+};
+
+/// What commands work with, made when first asked for: `frazil version` opens nothing. One thread.
+class Context {
+ public:
+  explicit Context(const GlobalOptions& options) : options_(options) {}
+
+  const GlobalOptions& options() const { return options_; }
+  Result<const Config*> config();
+  /// The catalog that names without one mean.
+  Result<std::shared_ptr<catalog::Catalog>> default_catalog();
+  /// All configured ones, by name.
+  Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> catalogs();
+  Result<std::string> default_catalog_name();
+  Result<int> threads();
+  Result<MemoryBudget*> budget();
+  Result<std::unique_ptr<sql::Session>> NewSession();
+
+  /// One line on stderr, unless quiet.
+  void Say(const std::string& line) const;
+
+ private:
+  const GlobalOptions& options_;
+  std::optional<Config> config_;
+  std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
+  std::unique_ptr<MemoryBudget> budget_;
+};
+
+}  // namespace frazil::cli

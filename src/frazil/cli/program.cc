@@ -1,0 +1,75 @@
+#include "frazil/cli/program.h"
+
+#include <csignal>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "frazil/base/log.h"
+#include "frazil/cli/commands.h"
+
+namespace frazil::cli {
+namespace {
+
+void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
+  program.add_option("-c,--config", options.config_file, "Configuration file");
+  program.add_option("-X", options.overrides, "Setting key=value, may be repeated")->allow_extra_args(false);
+  program.add_option("--catalog", options.catalog, "Catalog that names without one mean");
+  program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none");
+  program.add_option("--log-level", options.log_level, "debug, info, warn, error, off")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))->capture_default_str();
+  program.add_option("--log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  program.add_option("--progress", options.progress, "auto, off or json")->check(CLI::IsMember({"auto", "off", "json"}));
+  program.add_option("--memory-limit", options.memory_limit, "For example 4GB; default 60 % of the machine");
+  program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")->check(CLI::PositiveNumber);
+  program.add_flag("-q,--quiet", options.quiet, "Only results and errors");
+}
+
+void ConfigureLog(const GlobalOptions& options) {
+  const LogLevel level = options.log_level == "debug"   ? LogLevel::kDebug
+                         : options.log_level == "info"  ? LogLevel::kInfo
+                         : options.log_level == "error" ? LogLevel::kError
+                         : options.log_level == "off"   ? LogLevel::kOff
+                                                        : LogLevel::kWarn;
+  Log::Configure(level, options.log_format == "json" ? Log::Format::kJson : Log::Format::kText);
+}
+
+/// Configuration is the user's command line in another place: what is wrong there is a usage error.
+ExitCode CodeFor(Context& context, const Error& error) {
+  if (auto config = context.config(); !config) return ExitCode::kUsage;
+  return ExitCodeOf(error);
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write, not a silent death
+  CLI::App program("frazil: exactly-once upserts into Apache Iceberg v3 tables, and SQL over them", "frazil");
+  program.require_subcommand(1);
+  program.fallthrough();  // global options may follow the command
+  GlobalOptions options;
+  Action action;
+  AddGlobalOptions(program, options);
+  AddSqlCommand(program, action);
+  AddIngestCommand(program, action);
+  AddTableCommand(program, action);
+  AddConfigCommand(program, action);
+  AddVersionCommand(program, action);
+  program.footer("Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable or fenced (retry), 4 commit conflict\n"
+                 "(retry), 5 stopped by a limit, 130/143 interrupted.");
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help
+    fmt::print(stderr, "error: {} (see frazil --help)\n", error.what());
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  ConfigureLog(options);
+  Context context(options);
+  const Result<ExitCode> code = action(context);
+  if (code) return static_cast<int>(*code);
+  fmt::print(stderr, "error: {}\n", code.error().ToString());
+  return static_cast<int>(CodeFor(context, code.error()));
+}
+
+}  // namespace frazil::cli
