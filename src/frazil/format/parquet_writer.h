@@ -30,11 +30,11 @@ struct ParquetFileResult {
 
 /// Writes one Parquet data file (spec section 7.1).
 ///
-/// Field ids at every level, statistics and page index on. With the default codec (zstd, level 1) integers, dates and
-/// times are delta-packed and stored without codec, which is both smaller and faster; any other codec is used for all
-/// columns. Dictionaries are used for columns that repeat in the first batch. Properties (section 10):
-/// `write.parquet.compression-codec`, `-level`, `row-group-size-bytes`, `page-size-bytes`, `page-row-limit`,
-/// `page-version`, `dict-size-bytes`, `dict-encoding-enabled.column.X`, `stats-enabled.column.X`.
+/// Field ids at every level, statistics and page index on, zstd level 1, dictionaries for columns that repeat in the
+/// first batch. Properties (section 10): `write.parquet.compression-codec`, `-level`, `row-group-size-bytes`,
+/// `page-size-bytes`, `page-row-limit`, `page-version`, `dict-size-bytes`, `dict-encoding-enabled.column.X`,
+/// `stats-enabled.column.X`. `frazil.write.parquet.delta-integers` = true packs integers, dates and times by differences
+/// and leaves them without codec: smaller and 10 % faster, but Iceberg's Spark reader knows it from 1.11 on only.
 ///
 /// One thread at a time. Dropping it without Finish() leaves no file. After an error only dropping is allowed.
 class ParquetWriter {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <parquet/properties.h>
+#include <parquet/schema.h>
+
+#include "frazil/base/result.h"
+
+namespace frazil::format {
+
+/// How a file is written, from table properties. Internal to the parquet_*.cc files.
+struct ParquetSettings {
+  parquet::Compression::type codec = parquet::Compression::ZSTD;
+  std::optional<int> level;  ///< none: the codec's own, 1 for zstd
+  int64_t row_group_bytes = int64_t{128} << 20;
+  int64_t page_bytes = int64_t{1} << 20;
+  int64_t page_rows = 20000;
+  int64_t dictionary_bytes = int64_t{2} << 20;
+  bool page_v2 = false;
+  bool delta_integers = false;
+  std::map<std::string, bool> dictionary_by_column;  ///< full column name
+  std::map<std::string, bool> statistics_by_column;
+};
+
+/// kInvalidArgument naming the property, kNotSupported naming a codec that is not built in.
+Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::string>& properties);
+
+/// A leaf column as the writer sees it, in the order of the file's columns.
+struct ParquetLeaf {
+  std::string full_name;
+  bool repeats = true;  ///< worth a dictionary
+};
+
+std::shared_ptr<parquet::WriterProperties> ToWriterProperties(const ParquetSettings& settings,
+                                                              const parquet::SchemaDescriptor& schema,
+                                                              const std::vector<ParquetLeaf>& leaves);
+
+}  // namespace frazil::format
