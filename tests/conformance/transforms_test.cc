@@ -71,7 +71,8 @@ TEST(DateTimeVectors, AllFloorAlsoBefore1970) {
       const Type type = Type::Primitive(id);
       EXPECT_THAT(ParseValue(type, row[0]), IsOkAnd(Value(micros)));
       for (size_t i = 0; i < 4; ++i) {
-        EXPECT_THAT(transforms[i].Apply(type, micros), IsOkAnd(Value(std::stoi(row[2 + i])))) << transforms[i].ToString();
+        EXPECT_THAT(transforms[i].Apply(type, micros), IsOkAnd(Value(std::stoi(row[2 + i]))))
+            << transforms[i].ToString();
       }
     }
     if (micros > -9'000'000'000'000'000) {  // nanoseconds reach back to 1677

@@ -194,8 +194,8 @@ std::optional<int64_t> ParseTimestamp(std::string_view text, Precision precision
   int64_t offset_seconds = 0;
   const bool bare_date = separator == SeparatorRule::kAny && cursor.at_end();
   if (!bare_date) {
-    const bool separated = cursor.Take('T') ||
-                           (separator == SeparatorRule::kAny && (cursor.Take('t') || cursor.Take(' ')));
+    const bool separated =
+        cursor.Take('T') || (separator == SeparatorRule::kAny && (cursor.Take('t') || cursor.Take(' ')));
     if (!separated) return std::nullopt;
     const auto parsed_time = TakeTime(cursor, precision);
     if (!parsed_time) return std::nullopt;

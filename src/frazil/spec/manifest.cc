@@ -6,14 +6,10 @@ namespace frazil::spec {
 
 std::string_view FileFormatName(FileFormat format) {
   switch (format) {
-    case FileFormat::kParquet:
-      return "PARQUET";
-    case FileFormat::kAvro:
-      return "AVRO";
-    case FileFormat::kOrc:
-      return "ORC";
-    case FileFormat::kPuffin:
-      return "PUFFIN";
+    case FileFormat::kParquet: return "PARQUET";
+    case FileFormat::kAvro: return "AVRO";
+    case FileFormat::kOrc: return "ORC";
+    case FileFormat::kPuffin: return "PUFFIN";
   }
   return "UNKNOWN";
 }

@@ -27,7 +27,7 @@ struct DataFile {
   FileContent content = FileContent::kData;
   std::string file_path;  ///< an opaque key: never normalised
   FileFormat file_format = FileFormat::kParquet;
-  SpecId spec_id{0};       ///< of its manifest; not stored in the entry
+  SpecId spec_id{0};  ///< of its manifest; not stored in the entry
   PartitionTuple partition;
   int64_t record_count = 0;
   int64_t file_size_in_bytes = 0;
@@ -65,7 +65,7 @@ inline DeleteFileId IdOf(const DataFile& file) {
 struct ManifestEntry {
   EntryStatus status = EntryStatus::kExisting;
   std::optional<SnapshotId> snapshot_id;
-  std::optional<SequenceNumber> sequence_number;       ///< data sequence number
+  std::optional<SequenceNumber> sequence_number;  ///< data sequence number
   std::optional<SequenceNumber> file_sequence_number;
   DataFile data_file;
 

@@ -14,10 +14,8 @@ bool IsTime(const Transform& transform) {
     case Transform::Kind::kYear:
     case Transform::Kind::kMonth:
     case Transform::Kind::kDay:
-    case Transform::Kind::kHour:
-      return true;
-    default:
-      return false;
+    case Transform::Kind::kHour: return true;
+    default: return false;
   }
 }
 
@@ -62,8 +60,8 @@ Status ValidateSource(const PartitionField& field, const Schema& schema) {
 Status ValidateName(const PartitionField& field, const Schema& schema) {
   const Field* column = schema.FindField(field.name);
   if (column == nullptr) return {};
-  const bool keeps_value = field.transform.kind() == Transform::Kind::kIdentity ||
-                           field.transform.kind() == Transform::Kind::kVoid;
+  const bool keeps_value =
+      field.transform.kind() == Transform::Kind::kIdentity || field.transform.kind() == Transform::Kind::kVoid;
   const bool source_dropped = schema.FindField(field.source_id) == nullptr;
   if (source_dropped || (keeps_value && column->id == field.source_id)) return {};
   return Fail(ErrorCode::kInvalidArgument, "partition field has the name of a column: '{}'", field.name);
@@ -148,21 +146,15 @@ bool PartitionSpec::CompatibleWith(const PartitionSpec& other) const {
 
 std::string DefaultPartitionName(const std::string& source_name, const Transform& transform) {
   switch (transform.kind()) {
-    case Transform::Kind::kIdentity:
-      return source_name;
-    case Transform::Kind::kBucket:
-      return source_name + "_bucket";
-    case Transform::Kind::kTruncate:
-      return source_name + "_trunc";
-    case Transform::Kind::kVoid:
-      return source_name + "_null";
+    case Transform::Kind::kIdentity: return source_name;
+    case Transform::Kind::kBucket: return source_name + "_bucket";
+    case Transform::Kind::kTruncate: return source_name + "_trunc";
+    case Transform::Kind::kVoid: return source_name + "_null";
     case Transform::Kind::kYear:
     case Transform::Kind::kMonth:
     case Transform::Kind::kDay:
-    case Transform::Kind::kHour:
-      return source_name + "_" + transform.ToString();
-    case Transform::Kind::kUnknown:
-      break;
+    case Transform::Kind::kHour: return source_name + "_" + transform.ToString();
+    case Transform::Kind::kUnknown: break;
   }
   return source_name + "_unknown";
 }

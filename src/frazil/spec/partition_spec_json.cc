@@ -134,7 +134,9 @@ Result<SortOrder> SortOrderFromJson(const Json& json) {
   return order;
 }
 
-std::string WritePartitionFieldsJson(const PartitionSpec& spec) { return DumpJson(PartitionFieldsToJson(spec.fields())); }
+std::string WritePartitionFieldsJson(const PartitionSpec& spec) {
+  return DumpJson(PartitionFieldsToJson(spec.fields()));
+}
 
 Result<PartitionSpec> ParsePartitionFieldsJson(SpecId id, std::string_view json) {
   FRAZIL_ASSIGN(const Json parsed, ParseJson(json, "partition fields"));

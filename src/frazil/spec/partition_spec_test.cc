@@ -20,7 +20,9 @@ SchemaPtr Flights() {
 }
 
 PartitionField On(int source, int id, std::string name, const char* transform) {
-  return {.source_id = FieldId{source}, .field_id = FieldId{id}, .name = std::move(name),
+  return {.source_id = FieldId{source},
+          .field_id = FieldId{id},
+          .name = std::move(name),
           .transform = Transform::Parse(transform)};
 }
 
@@ -59,7 +61,8 @@ TEST(PartitionSpec, RefusesWhatTheSpecForbids) {
 }
 
 TEST(PartitionSpec, PathIsUrlEncodedAsJavaDoes) {
-  const PartitionSpec spec(SpecId{1}, {On(1, 1000, "carrier code", "identity"), On(2, 1001, "time_hour_month", "month")});
+  const PartitionSpec spec(SpecId{1},
+                           {On(1, 1000, "carrier code", "identity"), On(2, 1001, "time_hour_month", "month")});
   EXPECT_EQ(spec.Path({std::string("a/b c=\xc3\xa4*"), int32_t{516}}, *Flights()),
             "carrier+code=a%2Fb+c%3D%C3%A4*/time_hour_month=2013-01");
   EXPECT_EQ(spec.Path({Value(), Value()}, *Flights()), "carrier+code=null/time_hour_month=null");
@@ -68,7 +71,8 @@ TEST(PartitionSpec, PathIsUrlEncodedAsJavaDoes) {
 }
 
 TEST(PartitionSpec, ResultTypeOfADroppedSourceIsStringWhereItMatters) {
-  const PartitionSpec spec(SpecId{0}, {On(99, 1000, "a", "identity"), On(99, 1001, "b", "day"), On(2, 1002, "c", "identity")});
+  const PartitionSpec spec(SpecId{0},
+                           {On(99, 1000, "a", "identity"), On(99, 1001, "b", "day"), On(2, 1002, "c", "identity")});
   EXPECT_EQ(spec.ResultType(0, *Flights()), Type::Primitive(TypeId::kString));
   EXPECT_EQ(spec.ResultType(1, *Flights()), Type::Primitive(TypeId::kDate));
   EXPECT_EQ(spec.ResultType(2, *Flights()), Type::Primitive(TypeId::kTimestampTz));

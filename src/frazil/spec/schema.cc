@@ -37,7 +37,8 @@ Result<SchemaPtr> Schema::Make(SchemaId id, std::vector<Field> fields, std::vect
   for (const Field& field : schema->fields_) FRAZIL_TRY(schema->Index(field, "", std::nullopt, 1));
   FieldId previous{-1};
   for (const FieldId identifier : schema->identifier_field_ids_) {
-    if (identifier == previous) return Fail(ErrorCode::kInvalidTable, "identifier field is listed twice: id {}", identifier);
+    if (identifier == previous)
+      return Fail(ErrorCode::kInvalidTable, "identifier field is listed twice: id {}", identifier);
     FRAZIL_TRY(schema->CheckIdentifier(identifier));
     previous = identifier;
   }
@@ -156,12 +157,9 @@ class IdAssigner {
     if (!type.is_nested()) return type;
     std::vector<Field> fields = Assign(type.fields());
     switch (type.id()) {
-      case TypeId::kList:
-        return Type::ListOf(std::move(fields[0]));
-      case TypeId::kMap:
-        return Type::MapOf(std::move(fields[0]), std::move(fields[1]));
-      default:
-        return Type::StructOf(std::move(fields));
+      case TypeId::kList: return Type::ListOf(std::move(fields[0]));
+      case TypeId::kMap: return Type::MapOf(std::move(fields[0]), std::move(fields[1]));
+      default: return Type::StructOf(std::move(fields));
     }
   }
 

@@ -28,7 +28,8 @@ Result<Value> DefaultFromJson(const JsonObject& object, std::string_view member,
   const Json* json = object.Find(member);
   if (json == nullptr) return Value();
   auto value = ValueFromJson(field.type, *json);
-  if (!value) return tl::unexpected(std::move(value).error().WithContext(fmt::format("{} of column '{}'", member, field.name)));
+  if (!value)
+    return tl::unexpected(std::move(value).error().WithContext(fmt::format("{} of column '{}'", member, field.name)));
   return value;
 }
 
@@ -95,8 +96,7 @@ OrderedJson TypeToJson(const Type& type) {
       json["value"] = TypeToJson(type.map_value().type);
       json["value-required"] = type.map_value().required;
       return json;
-    default:
-      return type.ToString();
+    default: return type.ToString();
   }
 }
 

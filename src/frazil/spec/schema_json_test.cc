@@ -29,9 +29,10 @@ TEST(SchemaJson, IsWrittenInJavasOrder) {
 }
 
 TEST(SchemaJson, IgnoresUnknownMembersAndTakesSchemaIdZeroWhenAbsent) {
-  ASSERT_OK_AND_ASSIGN(const SchemaPtr schema,
-                       ParseSchemaJson(R"({"type":"struct","x":[{}],"doc":null,"fields":[{"id":1,"name":"a","required":)"
-                                       R"(false,"type":"int","doc":null,"initial-default":null,"y":1}]})"));
+  ASSERT_OK_AND_ASSIGN(
+      const SchemaPtr schema,
+      ParseSchemaJson(R"({"type":"struct","x":[{}],"doc":null,"fields":[{"id":1,"name":"a","required":)"
+                      R"(false,"type":"int","doc":null,"initial-default":null,"y":1}]})"));
   EXPECT_EQ(schema->id(), SchemaId{0});
   EXPECT_EQ(schema->FindField("a")->doc, std::nullopt);
 }
@@ -51,7 +52,8 @@ TEST(SchemaJson, RefusesWhatIsMissingOrWrongByName) {
       {R"({"type":"struct","fields":[{"id":1,"name":"a","type":"int"}]})", "missing member 'required'"},
       {R"({"type":"struct","fields":[{"id":1,"name":"a","required":1,"type":"int"}]})", "must be true or false"},
       {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"integer"}]})", "not an Iceberg type"},
-      {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"set"}}]})", "nested Iceberg type"},
+      {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"set"}}]})",
+       "nested Iceberg type"},
       {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"list","element-id":2}}]})",
        "missing member 'element-required'"},
       {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"int","write-default":"1"}]})",
@@ -95,20 +97,41 @@ TEST(SchemaJson, TextThatIsNotUtf8IsWrittenAsReplacementCharacters) {
 }
 
 TEST(ValueJson, IsStrict) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"boolean", "1"},          {"boolean", "\"true\""},   {"int", "2147483648"},
-      {"int", "1.0"},            {"int", "\"1\""},          {"long", "9223372036854775808"},
-      {"float", "1e300"},        {"float", "\"1.0\""},      {"double", "\"NaN\""},
-      {"decimal(9, 2)", "14.20"}, {"decimal(9, 2)", "\"14.2\""}, {"decimal(9, 2)", "\"14.200\""},
-      {"decimal(3, 2)", "\"14.20\""}, {"date", "17486"},    {"date", "\"2017-11-16T00:00:00\""},
-      {"time", "\"25:00:00\""},  {"timestamp", "\"2017-11-16 22:31:08\""}, {"timestamp", "\"2017-11-16\""},
-      {"timestamp", "\"2017-11-16T22:31:08+00:00\""}, {"timestamp", "\"2017-11-16T22:31:08.0000001\""},
-      {"timestamptz", "\"2017-11-16T22:31:08\""}, {"timestamptz", "\"2017-11-16T22:31:08Z\""},
-      {"timestamptz", "\"2017-11-16T22:31:08+01:00\""}, {"timestamptz", "\"2017-11-16T22:31:08-00:00\""},
-      {"timestamptz", "\"2017-11-16T22:31:08+0000\""}, {"timestamptz_ns", "\"2017-11-16T22:31:08+00\""},
-      {"string", "1"},           {"uuid", "\"f79c3e09-677c-4bbd-a479\""}, {"fixed[2]", "\"00\""},
-      {"fixed[2]", "\"0x00ff\""}, {"binary", "\"0g\""},     {"variant", "1"}, {"geometry", "\"POINT (1 2)\""},
-      {"int", "[]"},             {"int", "{}"}};
+  const std::pair<const char*, const char*> wrong[] = {{"boolean", "1"},
+                                                       {"boolean", "\"true\""},
+                                                       {"int", "2147483648"},
+                                                       {"int", "1.0"},
+                                                       {"int", "\"1\""},
+                                                       {"long", "9223372036854775808"},
+                                                       {"float", "1e300"},
+                                                       {"float", "\"1.0\""},
+                                                       {"double", "\"NaN\""},
+                                                       {"decimal(9, 2)", "14.20"},
+                                                       {"decimal(9, 2)", "\"14.2\""},
+                                                       {"decimal(9, 2)", "\"14.200\""},
+                                                       {"decimal(3, 2)", "\"14.20\""},
+                                                       {"date", "17486"},
+                                                       {"date", "\"2017-11-16T00:00:00\""},
+                                                       {"time", "\"25:00:00\""},
+                                                       {"timestamp", "\"2017-11-16 22:31:08\""},
+                                                       {"timestamp", "\"2017-11-16\""},
+                                                       {"timestamp", "\"2017-11-16T22:31:08+00:00\""},
+                                                       {"timestamp", "\"2017-11-16T22:31:08.0000001\""},
+                                                       {"timestamptz", "\"2017-11-16T22:31:08\""},
+                                                       {"timestamptz", "\"2017-11-16T22:31:08Z\""},
+                                                       {"timestamptz", "\"2017-11-16T22:31:08+01:00\""},
+                                                       {"timestamptz", "\"2017-11-16T22:31:08-00:00\""},
+                                                       {"timestamptz", "\"2017-11-16T22:31:08+0000\""},
+                                                       {"timestamptz_ns", "\"2017-11-16T22:31:08+00\""},
+                                                       {"string", "1"},
+                                                       {"uuid", "\"f79c3e09-677c-4bbd-a479\""},
+                                                       {"fixed[2]", "\"00\""},
+                                                       {"fixed[2]", "\"0x00ff\""},
+                                                       {"binary", "\"0g\""},
+                                                       {"variant", "1"},
+                                                       {"geometry", "\"POINT (1 2)\""},
+                                                       {"int", "[]"},
+                                                       {"int", "{}"}};
   for (const auto& [type, json] : wrong) {
     EXPECT_THAT(ParseValueJson(TypeOf(type), json), IsError(ErrorCode::kInvalidTable, TypeOf(type).ToString())) << json;
   }
@@ -144,8 +167,7 @@ TEST(PartitionFieldsJson, NumbersTheFieldsOfVersion1) {
 }
 
 TEST(PartitionFieldsJson, KeepsTransformsOfSeveralSourcesWithoutUnderstandingThem) {
-  const std::string json =
-      R"([{"name":"x","transform":"bucket[4]","source-id":1,"source-ids":[1,2],"field-id":1000}])";
+  const std::string json = R"([{"name":"x","transform":"bucket[4]","source-id":1,"source-ids":[1,2],"field-id":1000}])";
   ASSERT_OK_AND_ASSIGN(const PartitionSpec spec, ParsePartitionFieldsJson(SpecId{0}, json));
   EXPECT_EQ(spec.fields()[0].transform.kind(), Transform::Kind::kUnknown);
   EXPECT_EQ(WritePartitionFieldsJson(spec), json);
@@ -171,11 +193,12 @@ TEST(SortOrderJson, ReadsBackAsWritten) {
 }
 
 TEST(JsonObject, NamesMemberAndObjectInEveryFailure) {
-  ASSERT_OK_AND_ASSIGN(const Json json, ParseJson(R"({"n":18446744073709551615,"s":"x","l":[1,"x"],"m":{"a":1},"z":null})",
-                                                  "thing"));
+  ASSERT_OK_AND_ASSIGN(const Json json,
+                       ParseJson(R"({"n":18446744073709551615,"s":"x","l":[1,"x"],"m":{"a":1},"z":null})", "thing"));
   ASSERT_OK_AND_ASSIGN(const JsonObject object, JsonObject::Of(json, "thing"));
   EXPECT_THAT(object.Int64("n"), IsError(ErrorCode::kInvalidTable, "thing: member 'n' must be a long"));
-  EXPECT_THAT(object.Int32List("l"), IsError(ErrorCode::kInvalidTable, "thing: member 'l' must be an int, but is \"x\""));
+  EXPECT_THAT(object.Int32List("l"),
+              IsError(ErrorCode::kInvalidTable, "thing: member 'l' must be an int, but is \"x\""));
   EXPECT_THAT(object.StringMap("m"), IsError(ErrorCode::kInvalidTable, "thing: member 'm' must be a string, but is 1"));
   EXPECT_THAT(object.OptionalString("z"), IsOkAnd(std::optional<std::string>()));
   EXPECT_THAT(object.String("z"), IsError(ErrorCode::kInvalidTable, "thing: missing member 'z'"));

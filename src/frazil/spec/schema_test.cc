@@ -57,8 +57,7 @@ TEST(Schema, AnyCaseFindsOnlyUnambiguousNames) {
   EXPECT_EQ(schema->FindFieldAnyCase("A")->id, FieldId{2});
   EXPECT_EQ(schema->FindFieldAnyCase("bCD")->id, FieldId{3});
   EXPECT_EQ(schema->FindField("bCD"), nullptr);
-  const SchemaPtr ambiguous =
-      Schema::Make(SchemaId{0}, {Optional(1, "ab", kInt), Optional(2, "AB", kInt)}).value();
+  const SchemaPtr ambiguous = Schema::Make(SchemaId{0}, {Optional(1, "ab", kInt), Optional(2, "AB", kInt)}).value();
   EXPECT_EQ(ambiguous->FindFieldAnyCase("Ab"), nullptr);
 }
 
@@ -76,7 +75,8 @@ TEST(Schema, RefusesUnfitIdentifierFields) {
   auto make = [](Field field, int id) { return Schema::Make(SchemaId{0}, {std::move(field)}, {FieldId{id}}); };
   EXPECT_THAT(make(Required(1, "a", kInt), 2), IsError(ErrorCode::kInvalidTable, "does not exist"));
   EXPECT_THAT(make(Optional(1, "a", kInt), 1), IsError(ErrorCode::kInvalidTable, "optional"));
-  EXPECT_THAT(make(Required(1, "a", Type::Primitive(TypeId::kDouble)), 1), IsError(ErrorCode::kInvalidTable, "floating"));
+  EXPECT_THAT(make(Required(1, "a", Type::Primitive(TypeId::kDouble)), 1),
+              IsError(ErrorCode::kInvalidTable, "floating"));
   EXPECT_THAT(make(Required(1, "a", Type::Primitive(TypeId::kVariant)), 1),
               IsError(ErrorCode::kInvalidTable, "not primitive"));
   EXPECT_THAT(make(Required(1, "a", Type::ListOf(Required(2, "", kInt))), 2),

@@ -95,10 +95,8 @@ Result<Value> DecodeSingleValue(const Type& type, ByteView bytes) {
       if (size == 4) return static_cast<double>(LoadLittle<float>(bytes.data()));
       if (size != 8) break;
       return LoadLittle<double>(bytes.data());
-    case TypeId::kDecimal:
-      return DecodeDecimal(type, bytes);
-    case TypeId::kString:
-      return std::string(AsText(bytes));
+    case TypeId::kDecimal: return DecodeDecimal(type, bytes);
+    case TypeId::kString: return std::string(AsText(bytes));
     case TypeId::kUuid: {
       std::array<std::byte, 16> raw{};
       if (size != raw.size()) break;
@@ -108,8 +106,7 @@ Result<Value> DecodeSingleValue(const Type& type, ByteView bytes) {
     case TypeId::kFixed:
       if (size != static_cast<size_t>(type.length())) break;
       return CopyBytes(bytes);
-    case TypeId::kBinary:
-      return CopyBytes(bytes);
+    case TypeId::kBinary: return CopyBytes(bytes);
     case TypeId::kGeometry:
     case TypeId::kGeography:
       if (size != 16 && size != 24 && size != 32) break;  // x, y[, z][, m]
@@ -118,8 +115,7 @@ Result<Value> DecodeSingleValue(const Type& type, ByteView bytes) {
     case TypeId::kVariant:
     case TypeId::kStruct:
     case TypeId::kList:
-    case TypeId::kMap:
-      return Fail(ErrorCode::kNotSupported, "type has no single-value encoding: {}", type.ToString());
+    case TypeId::kMap: return Fail(ErrorCode::kNotSupported, "type has no single-value encoding: {}", type.ToString());
   }
   return WrongLength(type, bytes);
 }

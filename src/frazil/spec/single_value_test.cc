@@ -24,19 +24,13 @@ class ValueSource {
 
   Value Next(const Type& type) {
     switch (type.id()) {
-      case TypeId::kBoolean:
-        return Bits() % 2 == 0;
+      case TypeId::kBoolean: return Bits() % 2 == 0;
       case TypeId::kInt:
-      case TypeId::kDate:
-        return Integer<int32_t>();
-      case TypeId::kTime:
-        return static_cast<int64_t>(Bits() % 86'400'000'000ULL);
-      case TypeId::kFloat:
-        return Floating<float, uint32_t>();
-      case TypeId::kDouble:
-        return Floating<double, uint64_t>();
-      case TypeId::kDecimal:
-        return RandomDecimal(type.precision());
+      case TypeId::kDate: return Integer<int32_t>();
+      case TypeId::kTime: return static_cast<int64_t>(Bits() % 86'400'000'000ULL);
+      case TypeId::kFloat: return Floating<float, uint32_t>();
+      case TypeId::kDouble: return Floating<double, uint64_t>();
+      case TypeId::kDecimal: return RandomDecimal(type.precision());
       case TypeId::kString: {
         const Bytes bytes = RandomBytes(Bits() % 20);
         std::string text;
@@ -48,12 +42,9 @@ class ValueSource {
         for (std::byte& b : raw) b = static_cast<std::byte>(Bits());
         return Uuid(raw);
       }
-      case TypeId::kFixed:
-        return RandomBytes(static_cast<size_t>(type.length()));
-      case TypeId::kBinary:
-        return RandomBytes(Bits() % 20);
-      default:
-        return Integer<int64_t>();
+      case TypeId::kFixed: return RandomBytes(static_cast<size_t>(type.length()));
+      case TypeId::kBinary: return RandomBytes(Bits() % 20);
+      default: return Integer<int64_t>();
     }
   }
 
@@ -63,12 +54,9 @@ class ValueSource {
   template <typename T>
   T Integer() {
     switch (Bits() % 8) {
-      case 0:
-        return std::numeric_limits<T>::min();
-      case 1:
-        return std::numeric_limits<T>::max();
-      case 2:
-        return static_cast<T>(static_cast<int>(Bits() % 5) - 2);
+      case 0: return std::numeric_limits<T>::min();
+      case 1: return std::numeric_limits<T>::max();
+      case 2: return static_cast<T>(static_cast<int>(Bits() % 5) - 2);
       default:  // all magnitudes
         return static_cast<T>(static_cast<int64_t>(Bits()) >> (64 - sizeof(T) * 8 + Bits() % (sizeof(T) * 8)));
     }
@@ -80,7 +68,8 @@ class ValueSource {
   }
   Decimal RandomDecimal(int precision) {
     Int128 unscaled = 0;
-    const int num_digits = Bits() % 4 == 0 ? precision : static_cast<int>(Bits() % static_cast<uint64_t>(precision + 1));
+    const int num_digits =
+        Bits() % 4 == 0 ? precision : static_cast<int>(Bits() % static_cast<uint64_t>(precision + 1));
     for (int i = 0; i < num_digits; ++i) unscaled = unscaled * 10 + static_cast<int>(Bits() % 4 == 0 ? 9 : Bits() % 10);
     return {Bits() % 2 == 0 ? unscaled : -unscaled};
   }
@@ -142,11 +131,13 @@ TEST(SingleValue, PromotedColumnsReadTheirOldBounds) {
 }
 
 TEST(SingleValue, RefusesEveryOtherLength) {
-  const std::pair<const char*, std::vector<size_t>> fitting[] = {
-      {"boolean", {1}},   {"int", {4}},           {"long", {4, 8}},         {"float", {4}},
-      {"double", {4, 8}}, {"date", {4}},          {"time", {8}},            {"timestamp", {4, 8}},
-      {"timestamptz", {8}}, {"timestamp_ns", {4, 8}}, {"timestamptz_ns", {8}}, {"uuid", {16}},
-      {"fixed[3]", {3}},  {"geometry", {16, 24, 32}}};
+  const std::pair<const char*, std::vector<size_t>> fitting[] = {{"boolean", {1}},        {"int", {4}},
+                                                                 {"long", {4, 8}},        {"float", {4}},
+                                                                 {"double", {4, 8}},      {"date", {4}},
+                                                                 {"time", {8}},           {"timestamp", {4, 8}},
+                                                                 {"timestamptz", {8}},    {"timestamp_ns", {4, 8}},
+                                                                 {"timestamptz_ns", {8}}, {"uuid", {16}},
+                                                                 {"fixed[3]", {3}},       {"geometry", {16, 24, 32}}};
   for (const auto& [name, lengths] : fitting) {
     for (size_t length = 0; length <= 40; ++length) {
       const bool fits = std::find(lengths.begin(), lengths.end(), length) != lengths.end();
@@ -178,7 +169,8 @@ TEST(FormatValue, ReadsWellInSql) {
   EXPECT_EQ(FormatValue(TypeOf("timestamptz"), int64_t{1'510'871'468'500'000}), "2017-11-16 22:31:08.5+00:00");
   EXPECT_EQ(FormatValue(TypeOf("timestamp"), int64_t{-1}), "1969-12-31 23:59:59.999999");
   EXPECT_EQ(FormatValue(TypeOf("time"), int64_t{0}), "00:00:00");
-  EXPECT_EQ(FormatValue(TypeOf("date"), std::get<int32_t>(ParseValue(TypeOf("date"), "-0044-03-15").value())), "-0044-03-15");
+  EXPECT_EQ(FormatValue(TypeOf("date"), std::get<int32_t>(ParseValue(TypeOf("date"), "-0044-03-15").value())),
+            "-0044-03-15");
   EXPECT_EQ(FormatValue(TypeOf("date"), int32_t{2'932'897}), "+10000-01-01");
   EXPECT_EQ(FormatValue(TypeOf("decimal(9, 2)"), Decimal{150}), "1.50");
   EXPECT_EQ(FormatValue(TypeOf("double"), 1.0), "1.0");
@@ -205,25 +197,43 @@ TEST(ParseValue, AcceptsTheFormsPeopleWrite) {
 
 TEST(ParseValue, RefusesWhatIsNotAValue) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"int", "2147483648"},      {"int", ""},
-      {"int", "1x"},              {"int", " 1"},
-      {"int", "1.0"},             {"long", "9223372036854775808"},
-      {"boolean", "yes"},         {"double", "1,5"},
-      {"float", "1e50"},          {"decimal(9, 2)", "1.234"},
-      {"decimal(3, 2)", "10"},    {"decimal(9, 2)", "1e2"},
-      {"decimal(9, 2)", ""},      {"decimal(9, 2)", "."},
-      {"decimal(9, 2)", "1."},    {"decimal(9, 2)", "--1"},
+      {"int", "2147483648"},
+      {"int", ""},
+      {"int", "1x"},
+      {"int", " 1"},
+      {"int", "1.0"},
+      {"long", "9223372036854775808"},
+      {"boolean", "yes"},
+      {"double", "1,5"},
+      {"float", "1e50"},
+      {"decimal(9, 2)", "1.234"},
+      {"decimal(3, 2)", "10"},
+      {"decimal(9, 2)", "1e2"},
+      {"decimal(9, 2)", ""},
+      {"decimal(9, 2)", "."},
+      {"decimal(9, 2)", "1."},
+      {"decimal(9, 2)", "--1"},
       {"decimal(38, 0)", "999999999999999999999999999999999999999999999999"},
-      {"date", "2017-02-29"},     {"date", "2017-13-01"},
-      {"date", "17-01-01"},       {"date", "2017-1-1"},
-      {"date", "9999999-01-01"},  {"time", "24:00:00"},
-      {"time", "10:60"},          {"time", "10:00:00.1234567"},
-      {"time", "10:00:00."},      {"timestamp", "2017-11-16 12:00:00+00:00"},
-      {"timestamp", "2017-11-16T"}, {"timestamp", "999999-01-01"},
-      {"timestamptz", "2017-11-16 12:00:00+99"}, {"timestamptz", "2017-11-16 12:00:00 UTC"},
-      {"timestamp_ns", "2300-01-01"}, {"uuid", "f79c3e09"},
-      {"fixed[2]", "00"},         {"binary", "0"},
-      {"binary", "zz"},           {"variant", "1"}};
+      {"date", "2017-02-29"},
+      {"date", "2017-13-01"},
+      {"date", "17-01-01"},
+      {"date", "2017-1-1"},
+      {"date", "9999999-01-01"},
+      {"time", "24:00:00"},
+      {"time", "10:60"},
+      {"time", "10:00:00.1234567"},
+      {"time", "10:00:00."},
+      {"timestamp", "2017-11-16 12:00:00+00:00"},
+      {"timestamp", "2017-11-16T"},
+      {"timestamp", "999999-01-01"},
+      {"timestamptz", "2017-11-16 12:00:00+99"},
+      {"timestamptz", "2017-11-16 12:00:00 UTC"},
+      {"timestamp_ns", "2300-01-01"},
+      {"uuid", "f79c3e09"},
+      {"fixed[2]", "00"},
+      {"binary", "0"},
+      {"binary", "zz"},
+      {"variant", "1"}};
   for (const auto& [type, text] : wrong) {
     EXPECT_THAT(ParseValue(TypeOf(type), text), IsError(ErrorCode::kInvalidArgument, TypeOf(type).ToString())) << text;
   }

@@ -50,25 +50,18 @@ std::optional<Value> Wrap(const std::optional<T>& parsed) {
 
 std::optional<Value> Parse(const Type& type, std::string_view text) {
   switch (type.id()) {
-    case TypeId::kBoolean:
-      return ParseBoolean(text);
-    case TypeId::kInt:
-      return ParseNumber<int32_t>(text);
-    case TypeId::kLong:
-      return ParseNumber<int64_t>(text);
-    case TypeId::kFloat:
-      return ParseNumber<float>(text);
-    case TypeId::kDouble:
-      return ParseNumber<double>(text);
+    case TypeId::kBoolean: return ParseBoolean(text);
+    case TypeId::kInt: return ParseNumber<int32_t>(text);
+    case TypeId::kLong: return ParseNumber<int64_t>(text);
+    case TypeId::kFloat: return ParseNumber<float>(text);
+    case TypeId::kDouble: return ParseNumber<double>(text);
     case TypeId::kDecimal: {
       const auto unscaled = ParseDecimal(text, type.precision(), type.scale(), ScaleRule::kAtMost);
       if (!unscaled) return std::nullopt;
       return Decimal{*unscaled};
     }
-    case TypeId::kDate:
-      return Wrap(ParseDate(text));
-    case TypeId::kTime:
-      return Wrap(ParseTimeOfDay(text, Precision::kMicros));
+    case TypeId::kDate: return Wrap(ParseDate(text));
+    case TypeId::kTime: return Wrap(ParseTimeOfDay(text, Precision::kMicros));
     case TypeId::kTimestamp:
       return Wrap(ParseTimestamp(text, Precision::kMicros, SeparatorRule::kAny, OffsetRule::kNone));
     case TypeId::kTimestampTz:
@@ -77,8 +70,7 @@ std::optional<Value> Parse(const Type& type, std::string_view text) {
       return Wrap(ParseTimestamp(text, Precision::kNanos, SeparatorRule::kAny, OffsetRule::kNone));
     case TypeId::kTimestampTzNs:
       return Wrap(ParseTimestamp(text, Precision::kNanos, SeparatorRule::kAny, OffsetRule::kAny));
-    case TypeId::kString:
-      return std::string(text);
+    case TypeId::kString: return std::string(text);
     case TypeId::kUuid: {
       const auto uuid = Uuid::Parse(text);
       if (!uuid) return std::nullopt;
@@ -87,14 +79,12 @@ std::optional<Value> Parse(const Type& type, std::string_view text) {
     case TypeId::kFixed:
     case TypeId::kBinary:
     case TypeId::kGeometry:
-    case TypeId::kGeography:
-      return ParseBytes(type, text);
+    case TypeId::kGeography: return ParseBytes(type, text);
     case TypeId::kUnknown:
     case TypeId::kVariant:
     case TypeId::kStruct:
     case TypeId::kList:
-    case TypeId::kMap:
-      return std::nullopt;
+    case TypeId::kMap: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -109,18 +99,12 @@ struct Formatter {
   }
   std::string operator()(int64_t value) const {
     switch (type.id()) {
-      case TypeId::kTime:
-        return FormatTimeOfDay(value, Precision::kMicros);
-      case TypeId::kTimestamp:
-        return FormatTimestamp(value, Precision::kMicros, ' ');
-      case TypeId::kTimestampTz:
-        return FormatTimestamp(value, Precision::kMicros, ' ') + "+00:00";
-      case TypeId::kTimestampNs:
-        return FormatTimestamp(value, Precision::kNanos, ' ');
-      case TypeId::kTimestampTzNs:
-        return FormatTimestamp(value, Precision::kNanos, ' ') + "+00:00";
-      default:
-        return fmt::format("{}", value);
+      case TypeId::kTime: return FormatTimeOfDay(value, Precision::kMicros);
+      case TypeId::kTimestamp: return FormatTimestamp(value, Precision::kMicros, ' ');
+      case TypeId::kTimestampTz: return FormatTimestamp(value, Precision::kMicros, ' ') + "+00:00";
+      case TypeId::kTimestampNs: return FormatTimestamp(value, Precision::kNanos, ' ');
+      case TypeId::kTimestampTzNs: return FormatTimestamp(value, Precision::kNanos, ' ') + "+00:00";
+      default: return fmt::format("{}", value);
     }
   }
   std::string operator()(float value) const { return FormatFloat(value); }

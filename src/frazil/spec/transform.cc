@@ -56,15 +56,11 @@ uint32_t BucketHash(const Type& source, const Value& value) {
     case TypeId::kInt:
     case TypeId::kDate:  // 8 bytes although the spec says hashInt: its own test value is the long's
       return HashLong(std::get<int32_t>(value));
-    case TypeId::kDecimal:
-      return Murmur3(MinimalBytes(std::get<Decimal>(value).unscaled));
-    case TypeId::kString:
-      return Murmur3(AsBytes(std::get<std::string>(value)));
-    case TypeId::kUuid:
-      return Murmur3(std::get<Uuid>(value).bytes());
+    case TypeId::kDecimal: return Murmur3(MinimalBytes(std::get<Decimal>(value).unscaled));
+    case TypeId::kString: return Murmur3(AsBytes(std::get<std::string>(value)));
+    case TypeId::kUuid: return Murmur3(std::get<Uuid>(value).bytes());
     case TypeId::kFixed:
-    case TypeId::kBinary:
-      return Murmur3(std::get<Bytes>(value));
+    case TypeId::kBinary: return Murmur3(std::get<Bytes>(value));
     default:  // long, time, timestamps
       return HashLong(ToMicros(source, std::get<int64_t>(value)));
   }
@@ -90,14 +86,10 @@ std::string FirstCodePoints(const std::string& text, int count) {
 Value Truncate(const Type& source, const Value& value, int width) {
   __extension__ using Uint128 = unsigned __int128;
   switch (source.id()) {
-    case TypeId::kInt:
-      return RoundDown<int32_t, uint32_t>(std::get<int32_t>(value), width);
-    case TypeId::kLong:
-      return RoundDown<int64_t, uint64_t>(std::get<int64_t>(value), width);
-    case TypeId::kDecimal:
-      return Decimal{RoundDown<Int128, Uint128>(std::get<Decimal>(value).unscaled, width)};
-    case TypeId::kString:
-      return FirstCodePoints(std::get<std::string>(value), width);
+    case TypeId::kInt: return RoundDown<int32_t, uint32_t>(std::get<int32_t>(value), width);
+    case TypeId::kLong: return RoundDown<int64_t, uint64_t>(std::get<int64_t>(value), width);
+    case TypeId::kDecimal: return Decimal{RoundDown<Int128, Uint128>(std::get<Decimal>(value).unscaled, width)};
+    case TypeId::kString: return FirstCodePoints(std::get<std::string>(value), width);
     default: {
       const Bytes& bytes = std::get<Bytes>(value);
       return CopyBytes(ByteView(bytes).first(std::min(bytes.size(), static_cast<size_t>(width))));
@@ -160,14 +152,10 @@ Transform Transform::Parse(std::string_view text) {
 
 std::string Transform::ToString() const {
   switch (kind_) {
-    case Kind::kBucket:
-      return fmt::format("bucket[{}]", parameter_);
-    case Kind::kTruncate:
-      return fmt::format("truncate[{}]", parameter_);
-    case Kind::kUnknown:
-      return text_;
-    default:
-      break;
+    case Kind::kBucket: return fmt::format("bucket[{}]", parameter_);
+    case Kind::kTruncate: return fmt::format("truncate[{}]", parameter_);
+    case Kind::kUnknown: return text_;
+    default: break;
   }
   for (const NamedKind& plain : kPlainKinds) {
     if (plain.kind == kind_) return std::string(plain.name);
@@ -178,8 +166,7 @@ std::string Transform::ToString() const {
 bool Transform::CanApplyTo(const Type& source) const {
   const TypeId id = source.id();
   switch (kind_) {
-    case Kind::kIdentity:
-      return source.is_primitive();
+    case Kind::kIdentity: return source.is_primitive();
     case Kind::kBucket:
       return source.is_primitive() && id != TypeId::kBoolean && id != TypeId::kFloat && id != TypeId::kDouble;
     case Kind::kTruncate:
@@ -187,13 +174,10 @@ bool Transform::CanApplyTo(const Type& source) const {
              id == TypeId::kBinary;
     case Kind::kYear:
     case Kind::kMonth:
-    case Kind::kDay:
-      return id == TypeId::kDate || IsTimestamp(id);
-    case Kind::kHour:
-      return IsTimestamp(id);
+    case Kind::kDay: return id == TypeId::kDate || IsTimestamp(id);
+    case Kind::kHour: return IsTimestamp(id);
     case Kind::kVoid:
-    case Kind::kUnknown:
-      return true;
+    case Kind::kUnknown: return true;
   }
   return false;
 }
@@ -202,17 +186,13 @@ Type Transform::ResultType(const Type& source) const {
   switch (kind_) {
     case Kind::kIdentity:
     case Kind::kTruncate:
-    case Kind::kVoid:
-      return source;
+    case Kind::kVoid: return source;
     case Kind::kBucket:
     case Kind::kYear:
     case Kind::kMonth:
-    case Kind::kHour:
-      return Type::Primitive(TypeId::kInt);
-    case Kind::kDay:
-      return Type::Primitive(TypeId::kDate);
-    case Kind::kUnknown:
-      break;
+    case Kind::kHour: return Type::Primitive(TypeId::kInt);
+    case Kind::kDay: return Type::Primitive(TypeId::kDate);
+    case Kind::kUnknown: break;
   }
   return Type::Primitive(TypeId::kString);
 }
@@ -229,14 +209,11 @@ Result<Value> Transform::Apply(const Type& source, const Value& value) const {
     return Fail(ErrorCode::kInvalidArgument, "value does not fit its type: {}", source.ToString());
   }
   switch (kind_) {
-    case Kind::kIdentity:
-      return value;
+    case Kind::kIdentity: return value;
     case Kind::kBucket:
       return static_cast<int32_t>((BucketHash(source, value) & 0x7fffffffU) % static_cast<uint32_t>(parameter_));
-    case Kind::kTruncate:
-      return spec::Truncate(source, value, parameter_);
-    default:
-      break;
+    case Kind::kTruncate: return spec::Truncate(source, value, parameter_);
+    default: break;
   }
   const int64_t part = TimePart(kind_, source, value);
   // Only hours of microseconds far beyond the year 200,000 get here; Java would wrap and misplace the row.
@@ -252,10 +229,8 @@ std::string Transform::ToHumanString(const Type& source, const Value& result) co
   if (number != nullptr) {
     const int64_t part = *number;
     switch (kind_) {
-      case Kind::kYear:
-        return fmt::format("{:04}", 1970 + part);
-      case Kind::kMonth:
-        return fmt::format("{:04}-{:02}", 1970 + FloorDiv(part, 12), FloorMod(part, 12) + 1);
+      case Kind::kYear: return fmt::format("{:04}", 1970 + part);
+      case Kind::kMonth: return fmt::format("{:04}-{:02}", 1970 + FloorDiv(part, 12), FloorMod(part, 12) + 1);
       case Kind::kDay:
       case Kind::kHour: {
         const CivilDate date = CivilFromDays(kind_ == Kind::kDay ? part : FloorDiv(part, 24));
@@ -263,8 +238,7 @@ std::string Transform::ToHumanString(const Type& source, const Value& result) co
         if (kind_ == Kind::kHour) text += fmt::format("-{:02}", FloorMod(part, 24));
         return text;
       }
-      default:
-        break;
+      default: break;
     }
   }
   return HumanValue(ResultType(source), result);
@@ -277,12 +251,10 @@ bool Transform::preserves_order() const {
     case Kind::kYear:
     case Kind::kMonth:
     case Kind::kDay:
-    case Kind::kHour:
-      return true;
+    case Kind::kHour: return true;
     case Kind::kBucket:
     case Kind::kVoid:
-    case Kind::kUnknown:
-      return false;
+    case Kind::kUnknown: return false;
   }
   return false;
 }

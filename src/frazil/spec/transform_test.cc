@@ -32,9 +32,10 @@ TEST(Transform, AnUnknownTextLoadsAndKeepsItsText) {
 }
 
 TEST(Transform, AppliesToTheTypesOfTheSpecOnly) {
-  const char* all[] = {"boolean",   "int",         "long",         "float",          "double", "decimal(9, 2)", "date",
-                       "time",      "timestamp",   "timestamptz",  "timestamp_ns",   "timestamptz_ns", "string", "uuid",
-                       "fixed[4]",  "binary",      "variant",      "geometry",       "geography"};
+  const char* all[] = {"boolean",  "int",  "long",      "float",       "double",       "decimal(9, 2)",
+                       "date",     "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns",
+                       "string",   "uuid", "fixed[4]",  "binary",      "variant",      "geometry",
+                       "geography"};
   auto fitting = [&](const char* transform) {
     std::string names;
     for (const char* type : all) {
@@ -42,15 +43,18 @@ TEST(Transform, AppliesToTheTypesOfTheSpecOnly) {
     }
     return names;
   };
-  EXPECT_EQ(fitting("bucket[4]"), "int long decimal(9, 2) date time timestamp timestamptz timestamp_ns timestamptz_ns "
-                                  "string uuid fixed[4] binary");
+  EXPECT_EQ(fitting("bucket[4]"),
+            "int long decimal(9, 2) date time timestamp timestamptz timestamp_ns timestamptz_ns "
+            "string uuid fixed[4] binary");
   EXPECT_EQ(fitting("truncate[4]"), "int long decimal(9, 2) string binary");
   EXPECT_EQ(fitting("month"), "date timestamp timestamptz timestamp_ns timestamptz_ns");
   EXPECT_EQ(fitting("hour"), "timestamp timestamptz timestamp_ns timestamptz_ns");
   EXPECT_EQ(fitting("identity").find("variant"), std::string::npos);
   EXPECT_FALSE(Transform::Identity().CanApplyTo(Type::StructOf({})));
-  EXPECT_THAT(Transform::Bucket(4).Apply(TypeOf("double"), 1.0), IsError(ErrorCode::kInvalidArgument, "does not apply"));
-  EXPECT_THAT(Transform::Bucket(4).Apply(TypeOf("int"), int64_t{1}), IsError(ErrorCode::kInvalidArgument, "does not fit"));
+  EXPECT_THAT(Transform::Bucket(4).Apply(TypeOf("double"), 1.0),
+              IsError(ErrorCode::kInvalidArgument, "does not apply"));
+  EXPECT_THAT(Transform::Bucket(4).Apply(TypeOf("int"), int64_t{1}),
+              IsError(ErrorCode::kInvalidArgument, "does not fit"));
 }
 
 TEST(Transform, NullMapsToNull) {
@@ -70,9 +74,9 @@ TEST(Transform, ResultTypesFollowTheSpec) {
 
 TEST(Transform, TruncateWrapsAtTheLeastValueInsteadOfOverflowing) {
   EXPECT_THAT(Transform::Truncate(10).Apply(TypeOf("int"), std::numeric_limits<int32_t>::min()), IsOk());
-  EXPECT_THAT(Transform::Truncate(std::numeric_limits<int>::max())
-                  .Apply(TypeOf("long"), std::numeric_limits<int64_t>::min()),
-              IsOk());
+  EXPECT_THAT(
+      Transform::Truncate(std::numeric_limits<int>::max()).Apply(TypeOf("long"), std::numeric_limits<int64_t>::min()),
+      IsOk());
   const Int128 least = static_cast<Int128>(1) << 127;
   EXPECT_THAT(Transform::Truncate(10).Apply(TypeOf("decimal(38, 0)"), Decimal{least}), IsOk());
 }

@@ -141,10 +141,8 @@ bool Type::is_primitive() const {
     case TypeId::kGeography:
     case TypeId::kStruct:
     case TypeId::kList:
-    case TypeId::kMap:
-      return false;
-    default:
-      return true;
+    case TypeId::kMap: return false;
+    default: return true;
   }
 }
 
@@ -183,21 +181,16 @@ int Type::min_format_version() const {
     case TypeId::kTimestampTzNs:
     case TypeId::kVariant:
     case TypeId::kGeometry:
-    case TypeId::kGeography:
-      return 3;
-    default:
-      return 1;
+    case TypeId::kGeography: return 3;
+    default: return 1;
   }
 }
 
 std::string Type::ToString() const {
   switch (id_) {
-    case TypeId::kDecimal:
-      return fmt::format("decimal({}, {})", a_, b_);
-    case TypeId::kFixed:
-      return fmt::format("fixed[{}]", a_);
-    case TypeId::kGeometry:
-      return crs().empty() ? "geometry" : fmt::format("geometry({})", crs());
+    case TypeId::kDecimal: return fmt::format("decimal({}, {})", a_, b_);
+    case TypeId::kFixed: return fmt::format("fixed[{}]", a_);
+    case TypeId::kGeometry: return crs().empty() ? "geometry" : fmt::format("geometry({})", crs());
     case TypeId::kGeography:
       if (!algorithm().empty()) {
         return fmt::format("geography({}, {})", crs().empty() ? kDefaultCrs : crs(), algorithm());
@@ -212,12 +205,9 @@ std::string Type::ToString() const {
       }
       return text + ">";
     }
-    case TypeId::kList:
-      return fmt::format("list<{}>", element().type.ToString());
-    case TypeId::kMap:
-      return fmt::format("map<{}, {}>", key().type.ToString(), map_value().type.ToString());
-    default:
-      break;
+    case TypeId::kList: return fmt::format("list<{}>", element().type.ToString());
+    case TypeId::kMap: return fmt::format("map<{}, {}>", key().type.ToString(), map_value().type.ToString());
+    default: break;
   }
   for (const NamedType& plain : kPlainTypes) {
     if (plain.id == id_) return std::string(plain.name);
@@ -271,46 +261,35 @@ bool Type::operator==(const Type& other) const {
 }
 
 bool Field::operator==(const Field& other) const {
-  return id == other.id && name == other.name && required == other.required && type == other.type &&
-         doc == other.doc && SameValue(initial_default, other.initial_default) &&
-         SameValue(write_default, other.write_default);
+  return id == other.id && name == other.name && required == other.required && type == other.type && doc == other.doc &&
+         SameValue(initial_default, other.initial_default) && SameValue(write_default, other.write_default);
 }
 
 bool ValueFits(const Type& type, const Value& value) {
   switch (type.id()) {
-    case TypeId::kBoolean:
-      return std::holds_alternative<bool>(value);
+    case TypeId::kBoolean: return std::holds_alternative<bool>(value);
     case TypeId::kInt:
-    case TypeId::kDate:
-      return std::holds_alternative<int32_t>(value);
+    case TypeId::kDate: return std::holds_alternative<int32_t>(value);
     case TypeId::kLong:
     case TypeId::kTime:
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
     case TypeId::kTimestampNs:
-    case TypeId::kTimestampTzNs:
-      return std::holds_alternative<int64_t>(value);
-    case TypeId::kFloat:
-      return std::holds_alternative<float>(value);
-    case TypeId::kDouble:
-      return std::holds_alternative<double>(value);
-    case TypeId::kDecimal:
-      return std::holds_alternative<Decimal>(value);
-    case TypeId::kString:
-      return std::holds_alternative<std::string>(value);
-    case TypeId::kUuid:
-      return std::holds_alternative<Uuid>(value);
+    case TypeId::kTimestampTzNs: return std::holds_alternative<int64_t>(value);
+    case TypeId::kFloat: return std::holds_alternative<float>(value);
+    case TypeId::kDouble: return std::holds_alternative<double>(value);
+    case TypeId::kDecimal: return std::holds_alternative<Decimal>(value);
+    case TypeId::kString: return std::holds_alternative<std::string>(value);
+    case TypeId::kUuid: return std::holds_alternative<Uuid>(value);
     case TypeId::kFixed:
     case TypeId::kBinary:
     case TypeId::kGeometry:
-    case TypeId::kGeography:
-      return std::holds_alternative<Bytes>(value);
+    case TypeId::kGeography: return std::holds_alternative<Bytes>(value);
     case TypeId::kUnknown:
     case TypeId::kVariant:
     case TypeId::kStruct:
     case TypeId::kList:
-    case TypeId::kMap:
-      return false;
+    case TypeId::kMap: return false;
   }
   return false;
 }

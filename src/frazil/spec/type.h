@@ -14,10 +14,29 @@
 namespace frazil::spec {
 
 enum class TypeId {
-  kUnknown, kBoolean, kInt, kLong, kFloat, kDouble, kDecimal, kDate, kTime,
-  kTimestamp, kTimestampTz, kTimestampNs, kTimestampTzNs,
-  kString, kUuid, kFixed, kBinary, kVariant, kGeometry, kGeography,
-  kStruct, kList, kMap,
+  kUnknown,
+  kBoolean,
+  kInt,
+  kLong,
+  kFloat,
+  kDouble,
+  kDecimal,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestampTz,
+  kTimestampNs,
+  kTimestampTzNs,
+  kString,
+  kUuid,
+  kFixed,
+  kBinary,
+  kVariant,
+  kGeometry,
+  kGeography,
+  kStruct,
+  kList,
+  kMap,
 };
 
 struct Field;
@@ -25,15 +44,15 @@ struct Field;
 /// An Iceberg type (spec section 6.1). A cheap, immutable value: nested types share their fields. Thread-safe.
 class Type {
  public:
-  Type() = default;  ///< unknown
-  static Type Primitive(TypeId id);                      ///< any kind without parameters
-  static Type DecimalOf(int precision, int scale);       ///< 1 <= precision <= 38
-  static Type FixedOf(int length);                       ///< length >= 0, bytes
-  static Type Geometry(std::string crs);                 ///< crs empty = default
+  Type() = default;                                               ///< unknown
+  static Type Primitive(TypeId id);                               ///< any kind without parameters
+  static Type DecimalOf(int precision, int scale);                ///< 1 <= precision <= 38
+  static Type FixedOf(int length);                                ///< length >= 0, bytes
+  static Type Geometry(std::string crs);                          ///< crs empty = default
   static Type Geography(std::string crs, std::string algorithm);  ///< empty = default
   static Type StructOf(std::vector<Field> fields);
-  static Type ListOf(Field element);                     ///< element.name is "element"
-  static Type MapOf(Field key, Field value);             ///< names are "key" and "value"; key.required
+  static Type ListOf(Field element);          ///< element.name is "element"
+  static Type MapOf(Field key, Field value);  ///< names are "key" and "value"; key.required
 
   TypeId id() const { return id_; }
   bool is_nested() const { return id_ == TypeId::kStruct || id_ == TypeId::kList || id_ == TypeId::kMap; }

@@ -6,11 +6,32 @@ namespace frazil::spec {
 namespace {
 
 TEST(Type, EveryPrimitiveReadsBackFromItsText) {
-  for (const char* text :
-       {"unknown", "boolean", "int", "long", "float", "double", "decimal(9, 2)", "decimal(38, 0)", "date", "time",
-        "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns", "string", "uuid", "fixed[16]", "fixed[0]", "binary",
-        "variant", "geometry", "geometry(srid:3857)", "geography", "geography(EPSG:4267)",
-        "geography(OGC:CRS84, vincenty)", "geography(EPSG:4267, karney)"}) {
+  for (const char* text : {"unknown",
+                           "boolean",
+                           "int",
+                           "long",
+                           "float",
+                           "double",
+                           "decimal(9, 2)",
+                           "decimal(38, 0)",
+                           "date",
+                           "time",
+                           "timestamp",
+                           "timestamptz",
+                           "timestamp_ns",
+                           "timestamptz_ns",
+                           "string",
+                           "uuid",
+                           "fixed[16]",
+                           "fixed[0]",
+                           "binary",
+                           "variant",
+                           "geometry",
+                           "geometry(srid:3857)",
+                           "geography",
+                           "geography(EPSG:4267)",
+                           "geography(OGC:CRS84, vincenty)",
+                           "geography(EPSG:4267, karney)"}) {
     ASSERT_OK_AND_ASSIGN(const Type type, Type::ParsePrimitive(text));
     EXPECT_EQ(type.ToString(), text);
     EXPECT_THAT(Type::ParsePrimitive(type.ToString()), IsOkAnd(type));
@@ -32,10 +53,26 @@ TEST(Type, DefaultsOfGeoTypesAreLeftOut) {
 }
 
 TEST(Type, MalformedTextsAreRefused) {
-  for (const char* text : {"", "integer", "decimal", "decimal()", "decimal(9)", "decimal(0,0)", "decimal(39,2)",
-                           "decimal(9,-2)", "decimal(9,2,1)", "decimal(9,2", "decimal(99999999999,2)", "fixed", "fixed[]",
-                           "fixed[-1]", "fixed[x]", "fixed[99999999999]", "geometry()", "geography(a,b,c)",
-                           "geography(EPSG:1, flat)", "struct"}) {
+  for (const char* text : {"",
+                           "integer",
+                           "decimal",
+                           "decimal()",
+                           "decimal(9)",
+                           "decimal(0,0)",
+                           "decimal(39,2)",
+                           "decimal(9,-2)",
+                           "decimal(9,2,1)",
+                           "decimal(9,2",
+                           "decimal(99999999999,2)",
+                           "fixed",
+                           "fixed[]",
+                           "fixed[-1]",
+                           "fixed[x]",
+                           "fixed[99999999999]",
+                           "geometry()",
+                           "geography(a,b,c)",
+                           "geography(EPSG:1, flat)",
+                           "struct"}) {
     EXPECT_THAT(Type::ParsePrimitive(text), IsError(ErrorCode::kInvalidTable, "not an Iceberg type")) << text;
   }
 }
@@ -62,8 +99,8 @@ TEST(Type, NestedTypesCompareByContent) {
 }
 
 TEST(Type, DecimalsTakeTheFewestBytes) {
-  const int expected[] = {1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 8, 9, 9, 9, 10, 10, 11, 11, 11, 12, 12, 13, 13,
-                          13, 14, 14, 15, 15, 16, 16, 16};
+  const int expected[] = {1, 1, 2,  2,  3,  3,  4,  4,  4,  5,  5,  6,  6,  6,  7,  7,  8,  8,  9,
+                          9, 9, 10, 10, 11, 11, 11, 12, 12, 13, 13, 13, 14, 14, 15, 15, 16, 16, 16};
   for (int precision = 1; precision <= 38; ++precision) {
     EXPECT_EQ(DecimalFixedBytes(precision), expected[precision - 1]) << precision;
   }

@@ -10,9 +10,7 @@ namespace {
 
 // NaNs become one NaN: payloads and signs depend on the machine that computed them.
 uint32_t BitsOf(float value) { return std::isnan(value) ? 0x7fc00000U : std::bit_cast<uint32_t>(value); }
-uint64_t BitsOf(double value) {
-  return std::isnan(value) ? 0x7ff8000000000000ULL : std::bit_cast<uint64_t>(value);
-}
+uint64_t BitsOf(double value) { return std::isnan(value) ? 0x7ff8000000000000ULL : std::bit_cast<uint64_t>(value); }
 
 // Maps float bits to integers of the same order: negative numbers count backwards.
 int32_t TotalOrder(float value) {
@@ -33,7 +31,9 @@ struct Compare {
 
   std::strong_ordering operator()(std::monostate) const { return std::strong_ordering::equal; }
   std::strong_ordering operator()(float left) const { return TotalOrder(left) <=> TotalOrder(std::get<float>(right)); }
-  std::strong_ordering operator()(double left) const { return TotalOrder(left) <=> TotalOrder(std::get<double>(right)); }
+  std::strong_ordering operator()(double left) const {
+    return TotalOrder(left) <=> TotalOrder(std::get<double>(right));
+  }
   std::strong_ordering operator()(const std::string& left) const {
     return CompareBytes(left, std::get<std::string>(right));
   }

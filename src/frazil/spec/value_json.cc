@@ -39,18 +39,12 @@ struct ToJson {
   }
   OrderedJson operator()(int64_t value) const {
     switch (type.id()) {
-      case TypeId::kTime:
-        return FormatTimeOfDay(value, Precision::kMicros);
-      case TypeId::kTimestamp:
-        return FormatTimestamp(value, Precision::kMicros, 'T');
-      case TypeId::kTimestampTz:
-        return FormatTimestamp(value, Precision::kMicros, 'T') + "+00:00";
-      case TypeId::kTimestampNs:
-        return FormatTimestamp(value, Precision::kNanos, 'T');
-      case TypeId::kTimestampTzNs:
-        return FormatTimestamp(value, Precision::kNanos, 'T') + "+00:00";
-      default:
-        return value;
+      case TypeId::kTime: return FormatTimeOfDay(value, Precision::kMicros);
+      case TypeId::kTimestamp: return FormatTimestamp(value, Precision::kMicros, 'T');
+      case TypeId::kTimestampTz: return FormatTimestamp(value, Precision::kMicros, 'T') + "+00:00";
+      case TypeId::kTimestampNs: return FormatTimestamp(value, Precision::kNanos, 'T');
+      case TypeId::kTimestampTzNs: return FormatTimestamp(value, Precision::kNanos, 'T') + "+00:00";
+      default: return value;
     }
   }
   OrderedJson operator()(float value) const {
@@ -80,10 +74,8 @@ std::optional<Value> FromText(const Type& type, const std::string& text) {
       if (!unscaled) return std::nullopt;
       return Decimal{*unscaled};
     }
-    case TypeId::kDate:
-      return Wrap(ParseDate(text));
-    case TypeId::kTime:
-      return Wrap(ParseTimeOfDay(text, Precision::kMicros));
+    case TypeId::kDate: return Wrap(ParseDate(text));
+    case TypeId::kTime: return Wrap(ParseTimeOfDay(text, Precision::kMicros));
     case TypeId::kTimestamp:
       return Wrap(ParseTimestamp(text, Precision::kMicros, SeparatorRule::kT, OffsetRule::kNone));
     case TypeId::kTimestampTz:
@@ -92,8 +84,7 @@ std::optional<Value> FromText(const Type& type, const std::string& text) {
       return Wrap(ParseTimestamp(text, Precision::kNanos, SeparatorRule::kT, OffsetRule::kNone));
     case TypeId::kTimestampTzNs:
       return Wrap(ParseTimestamp(text, Precision::kNanos, SeparatorRule::kT, OffsetRule::kZeroOnly));
-    case TypeId::kString:
-      return text;
+    case TypeId::kString: return text;
     case TypeId::kUuid: {
       const auto uuid = Uuid::Parse(text);
       if (!uuid) return std::nullopt;
@@ -106,8 +97,7 @@ std::optional<Value> FromText(const Type& type, const std::string& text) {
       if (type.id() == TypeId::kFixed && bytes->size() != static_cast<size_t>(type.length())) return std::nullopt;
       return *std::move(bytes);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

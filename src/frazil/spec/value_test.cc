@@ -15,8 +15,17 @@ constexpr auto kGreater = std::strong_ordering::greater;
 template <typename T>
 void ExpectTotalOrder() {
   using Limits = std::numeric_limits<T>;
-  const T ascending[] = {-Limits::infinity(),  Limits::lowest(), T(-1),          -Limits::denorm_min(), T(-0.0), T(0.0),
-                         Limits::denorm_min(), T(1),             Limits::max(), Limits::infinity(),    Limits::quiet_NaN()};
+  const T ascending[] = {-Limits::infinity(),
+                         Limits::lowest(),
+                         T(-1),
+                         -Limits::denorm_min(),
+                         T(-0.0),
+                         T(0.0),
+                         Limits::denorm_min(),
+                         T(1),
+                         Limits::max(),
+                         Limits::infinity(),
+                         Limits::quiet_NaN()};
   for (size_t i = 0; i < std::size(ascending); ++i) {
     for (size_t j = 0; j < std::size(ascending); ++j) {
       EXPECT_EQ(CompareValues(ascending[i], ascending[j]), i <=> j) << i << " " << j;
