@@ -19,10 +19,6 @@ constexpr std::array<std::string_view, 5> kKeys = {"version", "default-catalog",
 /// Designed, not built: better a clear word than a setting that does nothing.
 constexpr std::array<std::string_view, 8> kLaterSections = {"pipelines", "schema-registries", "maintenance", "http",
                                                             "metrics", "alerts", "lineage", "profiles"};
-/// Variables of ours that are not settings.
-constexpr std::array<std::string_view, 6> kPlainVariables = {"FRAZIL_HOME", "FRAZIL_KILL_AT_WRITE", "FRAZIL_DEPS_DIR",
-                                                             "FRAZIL_FUZZ_SECONDS", "FRAZIL_TEST_DATA_DIR", "FRAZIL_BIN"};
-
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -152,8 +148,12 @@ Result<Config> Config::Load(const Sources& sources) {
     const std::string text = *variable;
     const size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    if (!name.starts_with("FRAZIL_") || Contains(kPlainVariables, name) || equals == std::string::npos) continue;
-    FRAZIL_TRY(config.Set(KeyOfVariable(name), text.substr(equals + 1), name));
+    if (!name.starts_with("FRAZIL_") || equals == std::string::npos) continue;
+    // Other tools of the project have variables of their own (FRAZIL_HOME, FRAZIL_JOBS): only a nested key that nobody
+    // knows is surely a misspelt setting.
+    const std::string key = KeyOfVariable(name);
+    if (name.find("__") == std::string::npos && !Contains(kKeys, key)) continue;
+    FRAZIL_TRY(config.Set(key, text.substr(equals + 1), name));
   }
   for (const std::string& text : sources.overrides) {
     const size_t equals = text.find('=');
