@@ -181,7 +181,6 @@ Status TableMetadataBuilder::Do(const update::AddPartitionSpec& update) {
   if (schema == nullptr) {
     return Fail(ErrorCode::kInvalidArgument, "Cannot add a partition spec before a current schema is set");
   }
-  FRAZIL_TRY(update.spec.Validate(*schema));
 
   std::vector<PartitionField> fields = update.spec.fields();
   std::set<FieldId> taken;
@@ -223,7 +222,9 @@ Status TableMetadataBuilder::Do(const update::AddPartitionSpec& update) {
 
   FRAZIL_ASSIGN(SpecId id, NextId<SpecId>(next_->partition_specs, [](const PartitionSpec& spec) { return spec.id(); },
                                           "partition spec"));
-  next_->partition_specs.emplace_back(id, std::move(fields));
+  PartitionSpec spec(id, std::move(fields));
+  FRAZIL_TRY(spec.Validate(*schema));
+  next_->partition_specs.push_back(std::move(spec));
   next_->last_partition_id = last_assigned;
   last_added_spec_ = id;
   changed_ = true;
