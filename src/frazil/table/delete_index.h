@@ -6,6 +6,7 @@
 
 #include "frazil/spec/manifest.h"
 #include "frazil/spec/table_metadata.h"
+#include "frazil/table/partition_key.h"
 
 namespace frazil::table {
 
@@ -31,24 +32,32 @@ struct ApplicableDeletes {
 };
 
 /// All live delete files of a snapshot, found by data file (spec section 4.5). Immutable after Make; then thread-safe.
+/// Pointers it hands out live as long as it does.
 class DeleteIndex {
  public:
   /// kInvalidTable naming file and both vectors when a data file has two (section 4.5); also for a vector entry without
   /// referenced_data_file, offset or size.
   static Result<DeleteIndex> Make(std::vector<LiveDelete> deletes, const spec::TableMetadata& metadata);
 
-  /// kInvalidTable when a vector's spec or partition differs from the data file's or its sequence number is lower.
+  /// A vector of another spec or partition than the data file's, or of a lower sequence number, does not apply: older
+  /// position deletes are used instead, and a warning names both files.
   Result<ApplicableDeletes> For(const LiveDataFile& data_file) const;
+
+  /// The vector that names a data file, whether it applies or not; null when there is none.
+  const LiveDelete* VectorNaming(const std::string& data_file_path) const;
 
   const std::vector<LiveDelete>& deletes() const { return deletes_; }
 
  private:
   std::vector<LiveDelete> deletes_;
-  std::unordered_map<std::string, size_t> vectors_;                          // by referenced data file
-  std::unordered_map<std::string, std::vector<size_t>> position_by_file_;    // referenced_data_file set or bounds equal
-  std::vector<size_t> position_by_partition_;
-  std::vector<size_t> equality_;
-  std::map<spec::SpecId, bool> unpartitioned_;
+  std::unordered_map<std::string, size_t> vectors_;                        // by referenced data file
+  std::unordered_map<std::string, std::vector<size_t>> position_by_file_;  // by referenced data file
+  PartitionMap<std::vector<size_t>> position_by_partition_;
+  PartitionMap<std::vector<size_t>> equality_by_partition_;
+  std::vector<size_t> global_equality_;  // of unpartitioned specs
 };
+
+/// Whether a delete file's positions all belong to `data_file_path` (spec section 4.4 rule 2).
+bool IsScopedTo(const spec::DataFile& position_delete, const std::string& data_file_path);
 
 }  // namespace frazil::table

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "frazil/spec/partition_spec.h"
 #include "frazil/spec/table_metadata.h"
@@ -22,6 +23,8 @@ class FileNames {
 
  private:
   FileNames() = default;
+  std::string InDataFolder(const std::string& partition_path, const std::string& file) const;
+
   std::string data_folder_;
   std::string metadata_folder_;
   std::string operation_id_;
@@ -30,5 +33,8 @@ class FileNames {
   bool partitioned_paths_ = true;
   std::string table_location_;
 };
+
+/// "0110/1010/0011/11101000": the folders of a name in the object-storage layout (spec section 8.10).
+std::string HashFolders(std::string_view name);
 
 }  // namespace frazil::table

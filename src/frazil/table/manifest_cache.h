@@ -20,7 +20,7 @@ using ManifestList = std::shared_ptr<const std::vector<spec::ManifestFile>>;
 /// cache (least recently used go first, bounded by an estimate of bytes). Thread-safe.
 ///
 /// What a manifest inherits depends on its list row, so the key of a manifest also holds that row's sequence number and
-/// first_row_id.
+/// first_row_id. Encrypted manifests and lists are refused (kNotSupported).
 class ManifestCache {
  public:
   explicit ManifestCache(std::shared_ptr<io::FileIO> io, int64_t capacity_bytes = int64_t{64} << 20);
@@ -36,7 +36,8 @@ class ManifestCache {
     int64_t bytes = 0;
   };
   void Insert(Slot slot);
-  const Slot* Find(const std::string& key);
+  /// A copy, since another thread may push the slot out; empty when there is none.
+  Slot Find(const std::string& key);
 
   std::shared_ptr<io::FileIO> io_;
   const int64_t capacity_bytes_;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "frazil/expr/expression.h"
@@ -38,7 +38,9 @@ struct ScanPlan {
 
 /// Plans a scan of `snapshot` (null: empty plan) by partition and column metrics pruning. Row ids are inherited before
 /// any pruning, so `_row_id` never depends on the filter. Refuses encrypted manifests (kNotSupported).
-Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, expr::ExpressionPtr filter);
+/// `schema`: what the reader reads with (SchemaToRead); null: the current one for the head of main, else the snapshot's.
+Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, expr::ExpressionPtr filter,
+                          spec::SchemaPtr schema = nullptr);
 
 /// Which state of the table a reader wants.
 struct SnapshotSelector {
@@ -49,6 +51,11 @@ struct SnapshotSelector {
 /// The selected snapshot (at most one member set; none: head of main). Null when the table has no snapshot and none was
 /// asked for. kNotFound naming what was asked for.
 Result<const spec::Snapshot*> SelectSnapshot(const spec::TableMetadata& metadata, const SnapshotSelector& selector);
+
+/// The schema that a reader of that state uses (section 2.4): branches are read with the table's current schema, tags,
+/// ids and times with the snapshot's own.
+spec::SchemaPtr SchemaToRead(const spec::TableMetadata& metadata, const SnapshotSelector& selector,
+                             const spec::Snapshot* snapshot);
 
 /// Every live data and delete file of a snapshot (null: none).
 struct LiveFiles {

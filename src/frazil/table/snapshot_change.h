@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ struct CommitOptions {
 struct CommitOutcome {
   std::optional<spec::SnapshotId> snapshot_id;  ///< none: nothing to do
   int attempts = 0;
+  /// The attempt that became true, counted from 1; 0 without a snapshot. Less than `attempts` when the reply to an
+  /// earlier one was lost or came late: then the files of *that* attempt's Prepare are the table's.
+  int committed_attempt = 0;
 };
 
 /// The commit loop (spec section 8.1): refresh, Prepare, write manifests and list, swap, and again after a lost race

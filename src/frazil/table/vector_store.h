@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "frazil/format/deletion_vector.h"
 #include "frazil/spec/manifest.h"
 #include "frazil/table/delete_index.h"
+#include "frazil/table/scan_planner.h"
 #include "frazil/table/table.h"
 
 namespace frazil::table {
