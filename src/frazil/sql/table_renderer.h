@@ -15,8 +15,8 @@ struct Cell {
 /// Cell texts of one batch, row by row (nested values as DuckDB prints them).
 Result<std::vector<std::vector<Cell>>> CellsOf(const arrow::RecordBatch& batch);
 
-/// A box table for people, drawn by DuckDB's renderer: names, types, rows, "N rows". Reads the result to its end but
-/// keeps at most `max_rows` rows (the middle is left out and said so). `max_width` columns of the terminal, 0: no limit.
+/// A box table for people: names, types, rows, "N rows". Reads the result to its end but keeps at most `max_rows` rows (the
+/// middle is left out and said so). `max_width` columns of the terminal, 0: no limit.
 Result<std::string> RenderBox(QueryResult& result, int max_rows, int max_width);
 
 }  // namespace frazil::sql

@@ -1,0 +1,389 @@
+#include "frazil/sql/duckdb_catalog.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "duckdb/catalog/catalog.hpp"
+#include "duckdb/catalog/catalog_entry/schema_catalog_entry.hpp"
+#include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
+#include "duckdb/catalog/entry_lookup_info.hpp"
+#include "duckdb/common/reference_map.hpp"
+#include "duckdb/common/string_util.hpp"
+#include "duckdb/main/attached_database.hpp"
+#include "duckdb/parser/parsed_data/attach_info.hpp"
+#include "duckdb/parser/parsed_data/create_schema_info.hpp"
+#include "duckdb/parser/parsed_data/create_table_info.hpp"
+#include "duckdb/planner/tableref/bound_at_clause.hpp"
+#include "duckdb/storage/database_size.hpp"
+#include "duckdb/storage/statistics/base_statistics.hpp"
+#include "duckdb/storage/table_storage_info.hpp"
+#include "duckdb/transaction/transaction.hpp"
+#include "duckdb/transaction/transaction_manager.hpp"
+#include "frazil/sql/duckdb_error.h"
+#include "frazil/sql/duckdb_scan.h"
+#include "frazil/sql/duckdb_value.h"
+#include "frazil/sql/hidden_column.h"
+#include "frazil/sql/metadata_table.h"
+#include "frazil/table/scan_planner.h"
+
+namespace frazil::sql {
+
+namespace {
+
+using duckdb::CatalogEntry;
+using duckdb::CatalogTransaction;
+using duckdb::LogicalType;
+using duckdb::optional_ptr;
+using duckdb::unique_ptr;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  ThrowError(Error(ErrorCode::kNotSupported, what + " is not supported on an Iceberg catalog"));
+}
+
+int64_t FloorDivide(int64_t number, int64_t by) { return number / by - (number % by < 0 ? 1 : 0); }
+
+/// `AT (VERSION => ...)` or `AT (TIMESTAMP => ...)` as a question to the table's metadata.
+table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::TableMetadata& metadata) {
+  table::SnapshotSelector selector;
+  const duckdb::Value& value = at.GetValue();
+  if (value.IsNull()) ThrowError(Error(ErrorCode::kInvalidArgument, "version or time to read at is NULL"));
+  if (duckdb::StringUtil::CIEquals(at.Unit(), "version")) {
+    std::string text = value.ToString();
+    if (metadata.refs.count(text) > 0) {
+      selector.ref = text;
+      return selector;
+    }
+    bool is_number = !text.empty() && text.size() < 20 && std::all_of(text.begin(), text.end(), isdigit);
+    if (is_number) {
+      selector.snapshot_id = spec::SnapshotId(std::stoll(text));
+    } else {
+      selector.ref = text;
+    }
+    return selector;
+  }
+  // Spark takes bare numbers as seconds since 1970.
+  if (value.type().IsIntegral()) {
+    selector.timestamp_ms = value.GetValue<int64_t>() * 1000;
+    return selector;
+  }
+  duckdb::Value moment = value;
+  if (moment.type().id() == duckdb::LogicalTypeId::TIMESTAMP_TZ) {
+    selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_tz_t>().value, 1000);
+    return selector;
+  }
+  if (!moment.DefaultTryCastAs(LogicalType::TIMESTAMP)) {
+    ThrowError(Error(ErrorCode::kInvalidArgument, "not a time to read at: " + value.ToString()));
+  }
+  selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_t>().value, 1000);
+  return selector;
+}
+
+// --- tables in memory -------------------------------------------------------------------------------------------------
+
+struct MadeUpData final : duckdb::TableFunctionData {
+  std::shared_ptr<const MadeUpTable> table;
+};
+
+struct MadeUpProgress final : duckdb::GlobalTableFunctionState {
+  size_t next_row = 0;
+};
+
+unique_ptr<duckdb::GlobalTableFunctionState> BeginMadeUp(duckdb::ClientContext&, duckdb::TableFunctionInitInput&) {
+  return duckdb::make_uniq<MadeUpProgress>();
+}
+
+void ScanMadeUp(duckdb::ClientContext&, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
+  const MadeUpTable& table = *input.bind_data->Cast<MadeUpData>().table;
+  auto& progress = input.global_state->Cast<MadeUpProgress>();
+  duckdb::idx_t count = 0;
+  for (; count < STANDARD_VECTOR_SIZE && progress.next_row < table.rows.size(); ++count, ++progress.next_row) {
+    const auto& row = table.rows[progress.next_row];
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      output.SetValue(i, count, ToDuckValue(table.columns[i].type, row[i]));
+    }
+  }
+  output.SetCardinality(count);
+}
+
+// --- entries ----------------------------------------------------------------------------------------------------------
+
+class TableEntry final : public duckdb::TableCatalogEntry {
+ public:
+  TableEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
+             std::shared_ptr<const PinnedTable> pinned)
+      : TableCatalogEntry(in_catalog, in_schema, info), pinned_(std::move(pinned)) {}
+
+  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override { return nullptr; }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data) override {
+    return MakeTableScan(context, pinned_, *this, data);
+  }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
+                                        const duckdb::EntryLookupInfo&) override {
+    return MakeTableScan(context, pinned_, *this, data);
+  }
+  duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
+  duckdb::virtual_column_map_t GetVirtualColumns() const override {
+    return HiddenColumnsOf(*pinned_->metadata, *pinned_->schema);
+  }
+  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
+
+ private:
+  std::shared_ptr<const PinnedTable> pinned_;
+};
+
+class MadeUpEntry final : public duckdb::TableCatalogEntry {
+ public:
+  MadeUpEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
+              std::shared_ptr<const MadeUpTable> table)
+      : TableCatalogEntry(in_catalog, in_schema, info), table_(std::move(table)) {}
+
+  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override { return nullptr; }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext&, unique_ptr<duckdb::FunctionData>& data) override {
+    auto made_up = duckdb::make_uniq<MadeUpData>();
+    made_up->table = table_;
+    data = std::move(made_up);
+    return duckdb::TableFunction("frazil_metadata", {}, ScanMadeUp, nullptr, BeginMadeUp);
+  }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
+                                        const duckdb::EntryLookupInfo&) override {
+    return GetScanFunction(context, data);
+  }
+  duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
+  duckdb::virtual_column_map_t GetVirtualColumns() const override { return {}; }
+  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
+
+ private:
+  std::shared_ptr<const MadeUpTable> table_;
+};
+
+/// A namespace, nested ones by their dotted name.
+class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
+ public:
+  NamespaceEntry(duckdb::Catalog& in_catalog, duckdb::CreateSchemaInfo& info, NameResolver& resolver,
+                 catalog::Namespace levels)
+      : SchemaCatalogEntry(in_catalog, info), resolver_(resolver), levels_(std::move(levels)) {}
+
+  void Forget() { entries_.clear(); }
+
+  optional_ptr<CatalogEntry> LookupEntry(CatalogTransaction, const duckdb::EntryLookupInfo& lookup) override {
+    if (lookup.GetCatalogType() != duckdb::CatalogType::TABLE_ENTRY) return nullptr;
+    return Bind(lookup.GetEntryName(), lookup.GetAtClause());
+  }
+  void Scan(duckdb::ClientContext&, duckdb::CatalogType kind,
+            const std::function<void(CatalogEntry&)>& callback) override {
+    if (kind != duckdb::CatalogType::TABLE_ENTRY) return;
+    auto source = ValueOrThrow(resolver_.Catalog(catalog.GetName()));
+    auto tables = source->ListTables(levels_);
+    if (!tables) return;
+    for (const catalog::TableName& table : *tables) {
+      if (auto entry = Bind(table.name, nullptr)) callback(*entry);
+    }
+  }
+  void Scan(duckdb::CatalogType, const std::function<void(CatalogEntry&)>&) override {}
+
+  optional_ptr<CatalogEntry> CreateIndex(CatalogTransaction, duckdb::CreateIndexInfo&, duckdb::TableCatalogEntry&) override {
+    Refuse("CREATE INDEX");
+  }
+  optional_ptr<CatalogEntry> CreateFunction(CatalogTransaction, duckdb::CreateFunctionInfo&) override {
+    Refuse("CREATE FUNCTION");
+  }
+  optional_ptr<CatalogEntry> CreateTable(CatalogTransaction, duckdb::BoundCreateTableInfo&) override {
+    Refuse("this form of CREATE TABLE");
+  }
+  optional_ptr<CatalogEntry> CreateView(CatalogTransaction, duckdb::CreateViewInfo&) override { Refuse("CREATE VIEW"); }
+  optional_ptr<CatalogEntry> CreateSequence(CatalogTransaction, duckdb::CreateSequenceInfo&) override {
+    Refuse("CREATE SEQUENCE");
+  }
+  optional_ptr<CatalogEntry> CreateTableFunction(CatalogTransaction, duckdb::CreateTableFunctionInfo&) override {
+    Refuse("CREATE FUNCTION");
+  }
+  optional_ptr<CatalogEntry> CreateCopyFunction(CatalogTransaction, duckdb::CreateCopyFunctionInfo&) override {
+    Refuse("CREATE FUNCTION");
+  }
+  optional_ptr<CatalogEntry> CreatePragmaFunction(CatalogTransaction, duckdb::CreatePragmaFunctionInfo&) override {
+    Refuse("CREATE FUNCTION");
+  }
+  optional_ptr<CatalogEntry> CreateCollation(CatalogTransaction, duckdb::CreateCollationInfo&) override {
+    Refuse("CREATE COLLATION");
+  }
+  optional_ptr<CatalogEntry> CreateType(CatalogTransaction, duckdb::CreateTypeInfo&) override { Refuse("CREATE TYPE"); }
+  void DropEntry(duckdb::ClientContext&, duckdb::DropInfo&) override { Refuse("this form of DROP"); }
+  void Alter(CatalogTransaction, duckdb::AlterInfo&) override { Refuse("ALTER"); }
+
+ private:
+  optional_ptr<CatalogEntry> Bind(const std::string& entry_name, optional_ptr<duckdb::BoundAtClause> at) {
+    std::string key = entry_name + (at ? "@" + at->Unit() + "=" + at->GetValue().ToSQLString() : "");
+    if (auto found = entries_.find(key); found != entries_.end()) return found->second.get();
+    size_t separator = entry_name.find(kMetadataSeparator);
+    auto table = resolver_.Load(catalog.GetName(), {levels_, entry_name.substr(0, separator)});
+    if (!table && table.error().code() == ErrorCode::kNotFound) return nullptr;
+    auto loaded = ValueOrThrow(std::move(table));
+
+    auto pinned = std::make_shared<PinnedTable>();
+    pinned->catalog = catalog.GetName();
+    pinned->table = loaded;
+    pinned->metadata = loaded->metadata();
+    table::SnapshotSelector selector;
+    if (at) selector = SelectorOf(*at, *pinned->metadata);
+    pinned->snapshot = ValueOrThrow(table::SelectSnapshot(*pinned->metadata, selector));
+    pinned->schema = table::SchemaToRead(*pinned->metadata, selector, pinned->snapshot);
+
+    duckdb::CreateTableInfo info(*this, entry_name);
+    unique_ptr<duckdb::TableCatalogEntry> entry;
+    if (separator == std::string::npos) {
+      info.columns = ColumnsOf(*pinned);
+      entry = duckdb::make_uniq<TableEntry>(catalog, *this, info, std::move(pinned));
+    } else {
+      auto made_up = std::make_shared<MadeUpTable>(
+          ValueOrThrow(MakeMetadataTable(*loaded, entry_name.substr(separator + 1), pinned->snapshot)));
+      for (const spec::Field& column : made_up->columns) {
+        info.columns.AddColumn(duckdb::ColumnDefinition(column.name, ValueOrThrow(DuckTypeOf(column.type))));
+      }
+      entry = duckdb::make_uniq<MadeUpEntry>(catalog, *this, info, std::move(made_up));
+    }
+    return (entries_[key] = std::move(entry)).get();
+  }
+
+  NameResolver& resolver_;
+  const catalog::Namespace levels_;
+  std::map<std::string, unique_ptr<duckdb::TableCatalogEntry>> entries_;
+};
+
+catalog::Namespace SplitLevels(const std::string& text) {
+  catalog::Namespace levels;
+  size_t from = 0;
+  for (size_t dot = text.find('.'); dot != std::string::npos; dot = text.find('.', from)) {
+    levels.push_back(text.substr(from, dot - from));
+    from = dot + 1;
+  }
+  levels.push_back(text.substr(from));
+  return levels;
+}
+
+class AttachedCatalog final : public duckdb::Catalog {
+ public:
+  AttachedCatalog(duckdb::AttachedDatabase& database, NameResolver& resolver) : Catalog(database), resolver_(resolver) {}
+
+  void Forget() {
+    for (auto& [name, entry] : namespaces_) entry->Forget();
+  }
+
+  void Initialize(bool) override {}
+  std::string GetCatalogType() override { return "frazil"; }
+  std::string GetDefaultSchema() const override { return "default"; }
+  optional_ptr<duckdb::SchemaCatalogEntry> LookupSchema(CatalogTransaction, const duckdb::EntryLookupInfo& lookup,
+                                                        duckdb::OnEntryNotFound if_missing) override {
+    const std::string& name = lookup.GetEntryName();
+    if (auto found = namespaces_.find(name); found != namespaces_.end()) return found->second.get();
+    catalog::Namespace levels = SplitLevels(name);
+    bool is_current = resolver_.current_catalog() == GetName() && resolver_.current_namespace() == levels;
+    if (!is_current && !ValueOrThrow(resolver_.NamespaceExists(GetName(), levels))) {
+      if (if_missing == duckdb::OnEntryNotFound::RETURN_NULL) return nullptr;
+      ThrowError(Error(ErrorCode::kNotFound, "namespace not found: " + name));
+    }
+    return &Add(levels);
+  }
+  void ScanSchemas(duckdb::ClientContext&, std::function<void(duckdb::SchemaCatalogEntry&)> callback) override {
+    auto source = ValueOrThrow(resolver_.Catalog(GetName()));
+    for (const catalog::Namespace& levels : ValueOrThrow(source->ListNamespaces({}))) callback(Add(levels));
+  }
+
+  optional_ptr<CatalogEntry> CreateSchema(CatalogTransaction, duckdb::CreateSchemaInfo&) override { Refuse("CREATE SCHEMA"); }
+  void DropSchema(duckdb::ClientContext&, duckdb::DropInfo&) override { Refuse("DROP SCHEMA"); }
+  duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
+                                              duckdb::LogicalCreateTable&, duckdb::PhysicalOperator&) override {
+    Refuse("CREATE TABLE AS SELECT");
+  }
+  duckdb::PhysicalOperator& PlanInsert(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&, duckdb::LogicalInsert&,
+                                       optional_ptr<duckdb::PhysicalOperator>) override {
+    Refuse("this form of INSERT");
+  }
+  duckdb::PhysicalOperator& PlanDelete(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&, duckdb::LogicalDelete&,
+                                       duckdb::PhysicalOperator&) override {
+    Refuse("this form of DELETE");
+  }
+  duckdb::PhysicalOperator& PlanUpdate(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&, duckdb::LogicalUpdate&,
+                                       duckdb::PhysicalOperator&) override {
+    Refuse("UPDATE");
+  }
+  duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext&) override { return {}; }
+  bool InMemory() override { return true; }
+  std::string GetDBPath() override { return ""; }
+  bool SupportsTimeTravel() const override { return true; }
+
+ private:
+  NamespaceEntry& Add(const catalog::Namespace& levels) {
+    std::string name = catalog::NamespaceText(levels);
+    auto& slot = namespaces_[name];
+    if (!slot) {
+      duckdb::CreateSchemaInfo info;
+      info.schema = name;
+      info.catalog = GetName();
+      slot = duckdb::make_uniq<NamespaceEntry>(*this, info, resolver_, levels);
+    }
+    return *slot;
+  }
+
+  NameResolver& resolver_;
+  std::map<std::string, unique_ptr<NamespaceEntry>> namespaces_;
+};
+
+/// Queries only read, each through what it pinned: there is nothing to begin, commit or undo.
+class NoTransactions final : public duckdb::TransactionManager {
+ public:
+  explicit NoTransactions(duckdb::AttachedDatabase& database) : TransactionManager(database) {}
+  duckdb::Transaction& StartTransaction(duckdb::ClientContext& context) override {
+    auto transaction = duckdb::make_uniq<duckdb::Transaction>(*this, context);
+    duckdb::Transaction& result = *transaction;
+    std::lock_guard lock(mutex_);
+    running_[result] = std::move(transaction);
+    return result;
+  }
+  duckdb::ErrorData CommitTransaction(duckdb::ClientContext&, duckdb::Transaction& transaction) override {
+    End(transaction);
+    return {};
+  }
+  void RollbackTransaction(duckdb::Transaction& transaction) override { End(transaction); }
+  void Checkpoint(duckdb::ClientContext&, bool) override {}
+
+ private:
+  void End(duckdb::Transaction& transaction) {
+    std::lock_guard lock(mutex_);
+    running_.erase(transaction);
+  }
+  std::mutex mutex_;
+  duckdb::reference_map_t<duckdb::Transaction, unique_ptr<duckdb::Transaction>> running_;
+};
+
+struct ExtensionState final : duckdb::StorageExtensionInfo {
+  explicit ExtensionState(NameResolver& names) : resolver(names) {}
+  NameResolver& resolver;
+};
+
+unique_ptr<duckdb::Catalog> Attach(optional_ptr<duckdb::StorageExtensionInfo> info, duckdb::ClientContext&,
+                                   duckdb::AttachedDatabase& database, const std::string&, duckdb::AttachInfo&,
+                                   duckdb::AttachOptions&) {
+  return duckdb::make_uniq<AttachedCatalog>(database, static_cast<ExtensionState&>(*info).resolver);
+}
+
+unique_ptr<duckdb::TransactionManager> MakeTransactions(optional_ptr<duckdb::StorageExtensionInfo>,
+                                                        duckdb::AttachedDatabase& database, duckdb::Catalog&) {
+  return duckdb::make_uniq<NoTransactions>(database);
+}
+
+}  // namespace
+
+duckdb::shared_ptr<duckdb::StorageExtension> MakeStorageExtension(NameResolver& resolver) {
+  auto extension = duckdb::make_shared_ptr<duckdb::StorageExtension>();
+  extension->attach = Attach;
+  extension->create_transaction_manager = MakeTransactions;
+  extension->storage_info = duckdb::make_shared_ptr<ExtensionState>(resolver);
+  return extension;
+}
+
+void ForgetBoundTables(duckdb::ClientContext& context, const std::string& catalog) {
+  duckdb::Catalog::GetCatalog(context, catalog).Cast<AttachedCatalog>().Forget();
+}
+
+}  // namespace frazil::sql

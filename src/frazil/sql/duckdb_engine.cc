@@ -1,0 +1,365 @@
+#include <atomic>
+
+#include <arrow/c/bridge.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "duckdb.h"
+#include "duckdb/catalog/catalog_search_path.hpp"
+#include "duckdb/common/arrow/arrow_converter.hpp"
+#include "duckdb/common/file_system.hpp"
+#include "duckdb/main/client_context.hpp"
+#include "duckdb/main/client_data.hpp"
+#include "duckdb/main/config.hpp"
+#include "duckdb/main/connection.hpp"
+#include "duckdb/main/database.hpp"
+#include "duckdb/main/database_manager.hpp"
+#include "duckdb/main/query_result.hpp"
+#include "duckdb/parser/expression/subquery_expression.hpp"
+#include "duckdb/parser/parsed_data/copy_info.hpp"
+#include "duckdb/parser/parsed_data/create_table_info.hpp"
+#include "duckdb/parser/parsed_data/create_view_info.hpp"
+#include "duckdb/parser/parsed_expression_iterator.hpp"
+#include "duckdb/parser/statement/copy_statement.hpp"
+#include "duckdb/parser/statement/create_statement.hpp"
+#include "duckdb/parser/statement/explain_statement.hpp"
+#include "duckdb/parser/statement/select_statement.hpp"
+#include "duckdb/parser/tableref/basetableref.hpp"
+#include "duckdb/parser/tableref/showref.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/tableref/at_clause.hpp"
+#include "frazil/sql/duckdb_catalog.h"
+#include "frazil/sql/duckdb_error.h"
+#include "frazil/sql/duckdb_file_system.h"
+#include "frazil/sql/duckdb_value.h"
+#include "frazil/sql/engine.h"
+#include "frazil/sql/query_text.h"
+#include "frazil/sql/session.h"
+
+namespace frazil::sql {
+
+namespace {
+
+using duckdb::unique_ptr;
+
+/// The interior changes with every release: headers and library must be of one version.
+constexpr char kCompiledAgainst[] = "v1.5.5";
+
+Error ArrowError(const arrow::Status& status) {
+  return Error(ErrorCode::kInternal, "result as Arrow batches: " + status.ToString());
+}
+
+// --- names ------------------------------------------------------------------------------------------------------------
+
+/// Gives every table of ours its full name, wherever it stands in a parsed statement.
+class NameRewriter {
+ public:
+  NameRewriter(NameResolver& resolver, duckdb::ClientContext& context) : resolver_(resolver), context_(context) {}
+
+  void Rewrite(duckdb::SQLStatement& statement) {
+    switch (statement.type) {
+      case duckdb::StatementType::SELECT_STATEMENT: Visit(*statement.Cast<duckdb::SelectStatement>().node); break;
+      case duckdb::StatementType::EXPLAIN_STATEMENT: Rewrite(*statement.Cast<duckdb::ExplainStatement>().stmt); break;
+      case duckdb::StatementType::COPY_STATEMENT: {
+        auto& info = *statement.Cast<duckdb::CopyStatement>().info;
+        if (info.select_statement) Visit(*info.select_statement);
+        break;
+      }
+      case duckdb::StatementType::CREATE_STATEMENT: {
+        auto& info = *statement.Cast<duckdb::CreateStatement>().info;
+        if (info.type == duckdb::CatalogType::TABLE_ENTRY) {
+          auto& table = info.Cast<duckdb::CreateTableInfo>();
+          if (table.query) Visit(*table.query->node);
+        } else if (info.type == duckdb::CatalogType::VIEW_ENTRY) {
+          auto& view = info.Cast<duckdb::CreateViewInfo>();
+          if (view.query) Visit(*view.query->node);
+        }
+        break;
+      }
+      default: break;
+    }
+  }
+
+ private:
+  void Visit(duckdb::QueryNode& node) {
+    duckdb::ParsedExpressionIterator::EnumerateQueryNodeChildren(
+        node, [this](unique_ptr<duckdb::ParsedExpression>& child) { VisitExpression(*child); },
+        [this](duckdb::TableRef& reference) { VisitTable(reference); });
+  }
+
+  void VisitExpression(duckdb::ParsedExpression& expression) {
+    duckdb::ParsedExpressionIterator::VisitExpressionMutable<duckdb::SubqueryExpression>(
+        expression, [this](duckdb::SubqueryExpression& subquery) {
+          Visit(*subquery.subquery->node);
+          if (subquery.child) VisitExpression(*subquery.child);
+        });
+  }
+
+  void VisitTable(duckdb::TableRef& reference) {
+    if (reference.type == duckdb::TableReferenceType::SHOW_REF) {
+      auto& show = reference.Cast<duckdb::ShowRef>();
+      if (show.query) Visit(*show.query);
+      return;
+    }
+    if (reference.type != duckdb::TableReferenceType::BASE_TABLE) return;
+    auto& table = reference.Cast<duckdb::BaseTableRef>();
+    NameParts parts = PartsOf(table);
+    if (parts.size() < 2) return;  // a CTE, or a table on the search path
+    auto found = ValueOrThrow(resolver_.TryFind(parts));
+    if (!found) {
+      if (parts.size() <= 3 && IsEngineName(parts[0])) return;
+      ThrowError(resolver_.Find(parts).error());
+    }
+    if (found->version) {
+      if (table.at_clause) {
+        ThrowError(Error(ErrorCode::kInvalidArgument, "two versions asked for in one place: " + NameText(parts)));
+      }
+      table.at_clause = duckdb::make_uniq<duckdb::AtClause>(
+          "version", duckdb::make_uniq<duckdb::ConstantExpression>(duckdb::Value(*found->version)));
+    }
+    table.catalog_name = found->catalog;
+    table.schema_name = catalog::NamespaceText(found->name.levels);
+    table.table_name = found->name.name;
+    if (!found->metadata_table.empty()) {
+      table.table_name += kMetadataSeparator + found->metadata_table;
+      if (table.alias.empty()) table.alias = found->metadata_table;
+    }
+  }
+
+  static NameParts PartsOf(const duckdb::BaseTableRef& table) {
+    if (auto folded = UnfoldName(table.table_name)) return *folded;
+    NameParts parts;
+    for (const std::string& part : {table.catalog_name, table.schema_name, table.table_name}) {
+      if (!part.empty()) parts.push_back(part);
+    }
+    return parts;
+  }
+
+  /// A schema or database that DuckDB itself has.
+  bool IsEngineName(const std::string& name) {
+    for (const char* own : {"temp", "main", "memory", "system", "information_schema", "pg_catalog"}) {
+      if (duckdb::StringUtil::CIEquals(name, own)) return true;
+    }
+    if (resolver_.catalogs().count(name) > 0) return false;
+    return duckdb::DatabaseManager::Get(context_).GetDatabase(context_, name) != nullptr;
+  }
+
+  NameResolver& resolver_;
+  duckdb::ClientContext& context_;
+};
+
+// --- results ----------------------------------------------------------------------------------------------------------
+
+/// The rows of the running query. The engine closes them when the next one begins.
+struct OpenRows {
+  unique_ptr<duckdb::QueryResult> rows;
+  bool is_ended_early = false;
+
+  void Close() {
+    if (!rows) return;
+    is_ended_early = true;
+    rows.reset();
+  }
+};
+
+class EngineResult final : public QueryResult {
+ public:
+  /// `query` and `tables` are for the messages of errors that come while rows are read.
+  static Result<std::unique_ptr<QueryResult>> Make(const std::shared_ptr<OpenRows>& open, std::string query,
+                                                   std::string tables) {
+    auto result = std::unique_ptr<EngineResult>(new EngineResult);
+    auto& rows = open->rows;
+    result->query_ = std::move(query);
+    result->tables_ = std::move(tables);
+    bool has_rows = rows->properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
+    if (!has_rows) {
+      auto chunk = rows->Fetch();
+      if (rows->properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS && chunk && chunk->size() == 1) {
+        result->message_ = chunk->GetValue(0, 0).ToString() + " rows";
+      }
+      rows.reset();
+      return result;
+    }
+    for (size_t i = 0; i < rows->names.size(); ++i) {
+      result->columns_.push_back({rows->names[i], SqlTypeName(rows->types[i])});
+    }
+    ArrowSchema schema;
+    duckdb::ArrowConverter::ToArrowSchema(&schema, rows->types, rows->names, rows->client_properties);
+    auto imported = arrow::ImportSchema(&schema);
+    if (!imported.ok()) return tl::unexpected<Error>(ArrowError(imported.status()));
+    result->schema_ = *imported;
+    result->open_ = open;
+    return result;
+  }
+
+  const std::vector<ResultColumn>& columns() const override { return columns_; }
+  std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  const std::string& message() const override { return message_; }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    if (!open_) return std::shared_ptr<arrow::RecordBatch>();
+    if (open_->is_ended_early) return Fail(ErrorCode::kInvalidArgument, "result was ended by a later statement");
+    auto& rows = open_->rows;
+    if (!rows) return std::shared_ptr<arrow::RecordBatch>();
+    try {
+      while (true) {
+        auto chunk = rows->Fetch();
+        if (rows->HasError()) return tl::unexpected<Error>(FromDuckError(rows->GetErrorObject(), query_, tables_));
+        if (!chunk) {
+          rows.reset();
+          return std::shared_ptr<arrow::RecordBatch>();
+        }
+        if (chunk->size() == 0) continue;
+        ArrowArray array;
+        duckdb::ArrowConverter::ToArrowArray(*chunk, &array, rows->client_properties, {});
+        auto batch = arrow::ImportRecordBatch(&array, schema_);
+        if (!batch.ok()) return tl::unexpected<Error>(ArrowError(batch.status()));
+        return *batch;
+      }
+    } catch (const std::exception& exception) {
+      return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), query_, tables_));
+    }
+  }
+
+ private:
+  EngineResult() = default;
+  std::vector<ResultColumn> columns_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::string message_;
+  std::string query_;
+  std::string tables_;
+  std::shared_ptr<OpenRows> open_;
+};
+
+// --- the engine -------------------------------------------------------------------------------------------------------
+
+class DuckEngine final : public Engine {
+ public:
+  DuckEngine(const EngineOptions& options, NameResolver& resolver) : resolver_(resolver) {
+    duckdb::DBConfig config;
+    config.SetOptionByName("threads", duckdb::Value::BIGINT(options.threads));
+    config.SetOptionByName("memory_limit", duckdb::Value(std::to_string(options.memory_limit_bytes) + "B"));
+    config.SetOptionByName("temp_directory", duckdb::Value(options.temp_directory));
+    config.SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
+    config.SetOptionByName("autoload_known_extensions", duckdb::Value::BOOLEAN(false));
+    duckdb::StorageExtension::Register(config, "frazil", MakeStorageExtension(resolver));
+    database_ = std::make_unique<duckdb::DuckDB>(nullptr, &config);
+    std::map<std::string, std::shared_ptr<io::FileIO>> stores;
+    for (const auto& [name, catalog] : resolver.catalogs()) stores[name] = catalog->file_io();
+    database_->GetFileSystem().RegisterSubSystem(MakeEngineFileSystem(std::move(stores)));
+    connection_ = std::make_unique<duckdb::Connection>(*database_);
+    for (const auto& [name, catalog] : resolver.catalogs()) {
+      Must("ATTACH '' AS " + QuoteIdentifier(name) + " (TYPE frazil)");
+    }
+    Must("SET TimeZone = 'UTC'");
+  }
+
+  ~DuckEngine() override { CloseOpenRows(); }
+
+  Result<std::unique_ptr<QueryResult>> Run(const std::string& query) override {
+    CloseOpenRows();
+    try {
+      for (const auto& [name, catalog] : resolver_.catalogs()) {
+        // What a failed statement left behind must not be seen by this one.
+        WithTransaction([&, catalog_name = name] { ForgetBoundTables(*connection_->context, catalog_name); });
+      }
+      auto statements = connection_->ExtractStatements(query);
+      if (statements.empty()) return Fail(ErrorCode::kInvalidArgument, "empty statement");
+      for (size_t i = 0; i + 1 < statements.size(); ++i) {
+        auto done = Send(std::move(statements[i]));
+        if (done->HasError()) return Failed(done->GetErrorObject(), query);
+      }
+      auto rows = Send(std::move(statements.back()));
+      if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
+      auto open = std::make_shared<OpenRows>();
+      open->rows = std::move(rows);
+      open_ = open;
+      return EngineResult::Make(open, query, resolver_.PinnedText());
+    } catch (const std::exception& exception) {
+      return Failed(duckdb::ErrorData(exception), query);
+    }
+  }
+
+  Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
+    try {
+      WithTransaction([&] {
+        duckdb::ClientData::Get(*connection_->context)
+            .catalog_search_path->Set(duckdb::CatalogSearchEntry(catalog, catalog::NamespaceText(levels)),
+                                      duckdb::CatalogSetPathType::SET_DIRECTLY);
+      });
+      return {};
+    } catch (const std::exception& exception) {
+      return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), "", ""));
+    }
+  }
+
+  void Interrupt() override { connection_->Interrupt(); }
+
+ private:
+  /// A result that is still read refers to tables that the next query binds anew.
+  void CloseOpenRows() {
+    if (auto open = open_.lock()) open->Close();
+  }
+
+  static std::string QuoteIdentifier(const std::string& name) {
+    std::string quoted = "\"";
+    for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    return quoted + "\"";
+  }
+
+  template <typename Body>
+  void WithTransaction(const Body& body) {
+    connection_->context->RunFunctionInTransaction(body, false);
+  }
+
+  unique_ptr<duckdb::QueryResult> Send(unique_ptr<duckdb::SQLStatement> statement) {
+    WithTransaction([&] { NameRewriter(resolver_, *connection_->context).Rewrite(*statement); });
+    return connection_->SendQuery(std::move(statement));
+  }
+
+  Result<std::unique_ptr<QueryResult>> Failed(const duckdb::ErrorData& error, const std::string& query) const {
+    return tl::unexpected<Error>(FromDuckError(error, query, resolver_.PinnedText()));
+  }
+
+  void Must(const std::string& query) {
+    auto result = connection_->Query(query);
+    if (result->HasError()) result->ThrowError();
+  }
+
+  NameResolver& resolver_;
+  std::unique_ptr<duckdb::DuckDB> database_;
+  std::unique_ptr<duckdb::Connection> connection_;
+  std::weak_ptr<OpenRows> open_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options, NameResolver& resolver) {
+  if (DuckDbVersion() != kCompiledAgainst) {
+    return Fail(ErrorCode::kInternal, "loaded libduckdb has another version than the one compiled against ({}): {}",
+                kCompiledAgainst, DuckDbVersion());
+  }
+  for (const auto& [name, catalog] : resolver.catalogs()) {
+    for (const char* taken : {"memory", "temp", "system"}) {
+      if (name == taken) return Fail(ErrorCode::kInvalidArgument, "name cannot be a catalog's, DuckDB has it: {}", name);
+    }
+  }
+  try {
+    return std::unique_ptr<Engine>(std::make_unique<DuckEngine>(options, resolver));
+  } catch (const std::exception& exception) {
+    return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), "", ""));
+  }
+}
+
+std::string DuckDbVersion() { return duckdb_library_version(); }
+
+std::string SqlLiteral(const spec::Type& type, const spec::Value& value) {
+  return ToDuckValue(type, value).ToSQLString();
+}
+
+Result<std::string> SqlCastType(const spec::Type& type) {
+  FRAZIL_ASSIGN(auto duck_type, DuckTypeOf(type));
+  return duck_type.ToString();
+}
+
+}  // namespace frazil::sql

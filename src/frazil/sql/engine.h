@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frazil/base/result.h"
+#include "frazil/sql/name_resolver.h"
+#include "frazil/sql/query_result.h"
+
+namespace frazil::sql {
+
+struct EngineOptions {
+  int threads = 1;
+  int64_t memory_limit_bytes = int64_t{1} << 30;
+  std::string temp_directory;  ///< empty: no spilling
+};
+
+/// DuckDB behind a plain interface: runs queries over the tables that a NameResolver finds.
+///
+/// The catalogs of the resolver appear as attached databases; a table is pinned through the resolver when a query binds
+/// it. `resolver` must outlive the engine. One thread at a time; Interrupt() from any thread.
+/// A result must be dropped before the next query.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// kInternal when the loaded library is not the version that the interior was compiled for.
+  static Result<std::unique_ptr<Engine>> Make(const EngineOptions& options, NameResolver& resolver);
+
+  /// One statement that is not ours. Names of tables are resolved as ours are (catalog.a.b.t, t.snapshots, ...).
+  virtual Result<std::unique_ptr<QueryResult>> Run(const std::string& query) = 0;
+  /// Follows `USE`: where names without a namespace are looked for.
+  virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
+  virtual void Interrupt() = 0;
+};
+
+/// SQL text of a value of DuckDB's type for `type`, for queries that we put together ("CAST('x' AS DATE)").
+std::string SqlLiteral(const spec::Type& type, const spec::Value& value);
+/// DuckDB's name of the type, for casts in queries that we put together. kNotSupported as for reading.
+Result<std::string> SqlCastType(const spec::Type& type);
+
+}  // namespace frazil::sql

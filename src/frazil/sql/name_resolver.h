@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/catalog/catalog.h"
+#include "frazil/table/table.h"
+
+namespace frazil::sql {
+
+/// Parts of a dotted name as written, quotes undone.
+using NameParts = std::vector<std::string>;
+std::string NameText(const NameParts& parts);
+
+/// A table that a name leads to.
+struct TableReference {
+  std::string catalog;
+  catalog::TableName name;
+  std::string metadata_table;              ///< "snapshots", ...; empty: the table itself
+  std::optional<std::string> version;      ///< of `t.branch_x`, `t.tag_x`, `t.snapshot_id_1`: the ref or the id
+  std::shared_ptr<table::Table> table;     ///< pinned for the statement
+
+  std::string ToString() const { return name.ToString(); }
+};
+
+struct NamespaceReference {
+  std::string catalog;
+  catalog::Namespace levels;
+};
+
+/// Finds what names mean: `[catalog.]a.b.table[.metadata table]`, starting from the session's catalog and namespace.
+///
+/// A table is loaded once and stays pinned until Forget(), so that a statement sees one state of it. One thread.
+class NameResolver {
+ public:
+  NameResolver(std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs, std::string default_catalog,
+               catalog::Namespace default_namespace);
+
+  const std::map<std::string, std::shared_ptr<catalog::Catalog>>& catalogs() const { return catalogs_; }
+  const std::string& current_catalog() const { return current_catalog_; }
+  const catalog::Namespace& current_namespace() const { return current_namespace_; }
+  Result<std::shared_ptr<catalog::Catalog>> Catalog(const std::string& name) const;
+  void Use(NamespaceReference place);
+
+  /// Lets go of all pinned tables: a new statement begins.
+  void Forget();
+  /// Names of the tables pinned so far, for messages.
+  std::string PinnedText() const;
+
+  /// An existing table; kNotFound with the nearest name as hint.
+  Result<TableReference> Find(const NameParts& parts);
+  /// As above; none when there is no such table.
+  Result<std::optional<TableReference>> TryFind(const NameParts& parts);
+  Result<std::shared_ptr<table::Table>> Load(const std::string& catalog, const catalog::TableName& name);
+
+  /// Pins this state of the table instead of loading one.
+  void Pin(const std::string& catalog, const table::Table& state);
+
+  /// Where a new table of this name goes; it need not exist.
+  Result<TableReference> Place(const NameParts& parts) const;
+  /// The namespace that a name means; it need not exist. Empty parts: the current one.
+  Result<NamespaceReference> PlaceNamespace(const NameParts& parts) const;
+  Result<bool> NamespaceExists(const std::string& catalog, const catalog::Namespace& levels) const;
+
+ private:
+  Result<std::shared_ptr<table::Table>> TryLoad(const std::string& catalog, const catalog::TableName& name);
+  Error NotFound(const NameParts& parts) const;
+
+  std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
+  std::string current_catalog_;
+  catalog::Namespace current_namespace_;
+  std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
+};
+
+/// Whether `t.<name>` is a table about a table ("snapshots", ...), built or not yet built.
+bool IsMetadataTableName(const std::string& name);
+
+}  // namespace frazil::sql

@@ -1,0 +1,188 @@
+#include "frazil/sql/query_text.h"
+
+#include "frazil/sql/token.h"
+
+namespace frazil::sql {
+
+namespace {
+
+constexpr char kFolded = '\x01';
+constexpr char kFoldSeparator = '\x1e';
+
+std::string QuoteName(const std::string& name) {
+  std::string quoted = "\"";
+  for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted + "\"";
+}
+
+bool IsName(const Token& token) { return token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedName; }
+
+bool IsSymbol(const Token& token, std::string_view symbol) {
+  return token.kind == TokenKind::kSymbol && token.text == symbol;
+}
+
+/// Words that may follow a table and so cannot be its alias without AS.
+bool EndsTable(const Token& token) {
+  for (const char* word :
+       {"where", "join", "inner", "left", "right", "full", "cross", "natural", "semi", "anti", "asof", "positional",
+        "lateral", "on", "using", "group", "order", "having", "limit", "offset", "union", "intersect", "except", "window",
+        "qualify", "sample", "tablesample", "pivot", "unpivot", "fetch", "for", "set", "when", "then", "as", "returning",
+        "select", "values", "with", "at"}) {
+    if (IsWord(token, word)) return true;
+  }
+  return false;
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(std::string_view query) : query_(query), tokens_(Tokenize(query)) {}
+
+  Result<std::string> Run() {
+    while (at_ < tokens_.size()) {
+      FRAZIL_ASSIGN(bool done, TimeTravel());
+      if (done || FoldName() || TimeZone()) continue;
+      const Token& token = tokens_[at_++];
+      out_ += token.kind == TokenKind::kQuotedName ? QuoteName(NameOf(token)) : std::string(token.text);
+      if (!IsBlank(token)) previous_ = token;
+    }
+    return out_;
+  }
+
+ private:
+  /// Index of the `count`-th token from `from` on that is not blank; size() when there is none.
+  size_t Skip(size_t from) const {
+    while (from < tokens_.size() && IsBlank(tokens_[from])) ++from;
+    return from;
+  }
+  const Token& At(size_t index) const {
+    static const Token kEnd;
+    return index < tokens_.size() ? tokens_[index] : kEnd;
+  }
+  std::string Place(size_t index) const {
+    return PlaceOf(query_, index < tokens_.size() ? tokens_[index].offset : query_.size());
+  }
+
+  /// At `[FOR] VERSION|SYSTEM_VERSION|TIMESTAMP|SYSTEM_TIME AS OF x [[AS] alias]`, right behind a table.
+  Result<bool> TimeTravel() {
+    if (!IsName(previous_)) return false;
+    size_t at = at_;
+    if (IsWord(At(at), "for")) at = Skip(at + 1);
+    bool is_version = IsWord(At(at), "version") || IsWord(At(at), "system_version");
+    bool is_time = IsWord(At(at), "timestamp") || IsWord(At(at), "system_time");
+    if (!is_version && !is_time) return false;
+    size_t as = Skip(at + 1);
+    size_t of = Skip(as + 1);
+    if (!IsWord(At(as), "as") || !IsWord(At(of), "of")) return false;
+    size_t value = Skip(of + 1);
+    FRAZIL_ASSIGN(size_t end, ValueEnd(value, is_version));
+    std::string text(query_.substr(tokens_[value].offset, tokens_[end - 1].offset + tokens_[end - 1].text.size() - tokens_[value].offset));
+
+    // DuckDB wants the alias before AT.
+    size_t next = end;
+    std::string alias;
+    size_t name = Skip(next);
+    bool has_as = IsWord(At(name), "as");
+    if (has_as) name = Skip(name + 1);
+    if (IsName(At(name)) && (has_as || !EndsTable(At(name)))) {
+      alias = " AS " + QuoteName(NameOf(At(name)));
+      next = name + 1;
+      size_t open = Skip(next);
+      if (IsSymbol(At(open), "(")) {  // column names: t AS a (x, y)
+        size_t close = open;
+        while (close < tokens_.size() && !IsSymbol(tokens_[close], ")")) ++close;
+        if (close < tokens_.size()) {
+          alias += std::string(query_.substr(tokens_[open].offset, tokens_[close].offset + 1 - tokens_[open].offset));
+          next = close + 1;
+        }
+      }
+    }
+    out_ += alias + (is_version ? " AT (VERSION => " : " AT (TIMESTAMP => ") + text + ")";
+    previous_ = Token();
+    at_ = next;
+    return true;
+  }
+
+  /// The token behind a version or a time: a literal, or any expression for times up to where a table may end.
+  Result<size_t> ValueEnd(size_t from, bool is_version) const {
+    const Token& first = At(from);
+    if (first.kind == TokenKind::kNumber || first.kind == TokenKind::kString) return from + 1;
+    if (is_version || from >= tokens_.size()) {
+      return Fail(ErrorCode::kInvalidArgument, "expected {} at {}",
+                  is_version ? "a snapshot id or 'branch or tag'" : "a time", Place(from));
+    }
+    if (IsSymbol(first, "(")) return ParenthesisEnd(from);
+    if (first.kind == TokenKind::kWord) {
+      size_t next = Skip(from + 1);
+      if (At(next).kind == TokenKind::kString) return next + 1;    // TIMESTAMP '...'
+      if (IsSymbol(At(next), "(")) return ParenthesisEnd(next);    // current_timestamp()
+      return from + 1;
+    }
+    return Fail(ErrorCode::kInvalidArgument, "expected a time at {}", Place(from));
+  }
+
+  size_t ParenthesisEnd(size_t from) const {
+    int depth = 0;
+    for (size_t i = from; i < tokens_.size(); ++i) {
+      if (IsSymbol(tokens_[i], "(")) ++depth;
+      if (IsSymbol(tokens_[i], ")") && --depth == 0) return i + 1;
+    }
+    return tokens_.size();
+  }
+
+  /// At a name of four or more parts where a table is expected: DuckDB's grammar knows three.
+  bool FoldName() {
+    if (!IsWord(previous_, "from") && !IsWord(previous_, "join") && !IsWord(previous_, "summarize")) return false;
+    std::vector<std::string> parts;
+    size_t end = at_;
+    for (size_t i = at_; IsName(At(i));) {
+      parts.push_back(NameOf(At(i)));
+      end = i + 1;
+      size_t dot = Skip(end);
+      if (!IsSymbol(At(dot), ".")) break;
+      i = Skip(dot + 1);
+    }
+    if (parts.size() < 4) return false;
+    std::string folded(1, kFolded);
+    for (size_t i = 0; i < parts.size(); ++i) folded += (i > 0 ? std::string(1, kFoldSeparator) : "") + parts[i];
+    out_ += QuoteName(folded);
+    previous_ = tokens_[end - 1];
+    previous_.kind = TokenKind::kQuotedName;
+    at_ = end;
+    return true;
+  }
+
+  bool TimeZone() {
+    if (!out_.empty() || !IsWord(At(at_), "set")) return false;
+    size_t time = Skip(at_ + 1);
+    size_t zone = Skip(time + 1);
+    if (!IsWord(At(time), "time") || !IsWord(At(zone), "zone")) return false;
+    out_ += "SET TimeZone =";
+    at_ = zone + 1;
+    return true;
+  }
+
+  std::string_view query_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  Token previous_;  ///< last token that is not blank
+  std::string out_;
+};
+
+}  // namespace
+
+Result<std::string> RewriteQuery(std::string_view query) { return Rewriter(query).Run(); }
+
+std::optional<std::vector<std::string>> UnfoldName(const std::string& name) {
+  if (name.empty() || name[0] != kFolded) return std::nullopt;
+  std::vector<std::string> parts(1);
+  for (char letter : name.substr(1)) {
+    if (letter == kFoldSeparator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  return parts;
+}
+
+}  // namespace frazil::sql

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frazil/base/result.h"
+
+namespace frazil::sql {
+
+/// Turns a query in Spark's spelling into DuckDB's, token by token; everything else stays as written:
+///
+///   `name`                                        -> "name"
+///   t [FOR] [SYSTEM_]VERSION AS OF 12 | 'ref' [a] -> t [AS a] AT (VERSION => 12 | 'ref')
+///   t [FOR] [SYSTEM_TIME|TIMESTAMP] AS OF '...'   -> t [AS a] AT (TIMESTAMP => '...')
+///   FROM a.b.c.d                                  -> FROM "<folded>", which UnfoldName undoes
+///   SET TIME ZONE 'x'                             -> SET TimeZone = 'x'
+///
+/// kInvalidArgument with line:column when a version or time is missing.
+Result<std::string> RewriteQuery(std::string_view query);
+
+/// The parts of a name of four or more parts that RewriteQuery folded into one; none for other names.
+std::optional<std::vector<std::string>> UnfoldName(const std::string& name);
+
+}  // namespace frazil::sql

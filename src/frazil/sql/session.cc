@@ -1,0 +1,90 @@
+#include "frazil/sql/session.h"
+
+#include "frazil/sql/definition.h"
+#include "frazil/sql/engine.h"
+#include "frazil/sql/made_up_result.h"
+#include "frazil/sql/name_resolver.h"
+#include "frazil/sql/query_text.h"
+#include "frazil/sql/row_change.h"
+#include "frazil/sql/statement.h"
+
+namespace frazil::sql {
+
+class Session::Impl {
+ public:
+  explicit Impl(SessionOptions options)
+      : resolver_(std::move(options.catalogs), std::move(options.default_catalog), std::move(options.default_namespace)) {}
+
+  Status Start(const SessionOptions& options) {
+    FRAZIL_TRY(resolver_.Catalog(resolver_.current_catalog()));
+    FRAZIL_ASSIGN(engine_, Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
+    return engine_->SetDefault(resolver_.current_catalog(), resolver_.current_namespace());
+  }
+
+  AnyResult Execute(const std::string& text) {
+    resolver_.Forget();
+    auto pieces = SplitScript(text);
+    if (pieces.empty()) return MessageResult("");
+    if (pieces.size() > 1) return Fail(ErrorCode::kInvalidArgument, "one statement at a time: {} given", pieces.size());
+    FRAZIL_ASSIGN(auto statement, ParseStatement(pieces[0].text));
+    if (statement) return std::visit([this](const auto& ours) { return RunOurs(ours); }, *statement);
+    FRAZIL_ASSIGN(std::string query, RewriteQuery(pieces[0].text));
+    return engine_->Run(query);
+  }
+
+  void Cancel() { engine_->Interrupt(); }
+
+ private:
+  AnyResult RunOurs(const statement::Insert& insert) { return Run(insert, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Delete& remove) { return Run(remove, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::NotBuilt& missing) {
+    return Fail(ErrorCode::kNotSupported, "statement is not supported yet: {}", missing.what);
+  }
+  AnyResult RunOurs(const statement::DescribeHistory& describe) {
+    FRAZIL_ASSIGN(TableReference found, resolver_.Find(describe.name));
+    NameParts parts = {found.catalog};
+    parts.insert(parts.end(), found.name.levels.begin(), found.name.levels.end());
+    parts.push_back(found.name.name);
+    parts.push_back("history");
+    std::string name;
+    for (const std::string& part : parts) name += (name.empty() ? "`" : ".`") + part + "`";
+    FRAZIL_ASSIGN(std::string query, RewriteQuery("SELECT * FROM " + name));
+    return engine_->Run(query);
+  }
+  AnyResult RunOurs(const statement::Use& use) {
+    FRAZIL_ASSIGN(NamespaceReference place, resolver_.PlaceNamespace(use.name));
+    FRAZIL_ASSIGN(bool exists, resolver_.NamespaceExists(place.catalog, place.levels));
+    if (!exists && use.name.size() == 1 && resolver_.catalogs().count(use.name[0]) > 0) {
+      place = {use.name[0], {"default"}};
+    } else if (!exists && place.levels != catalog::Namespace{"default"}) {
+      // Says it with the nearest name.
+      return Run(statement::DescribeNamespace{use.name}, resolver_);
+    }
+    std::string text = place.catalog + "." + catalog::NamespaceText(place.levels);
+    FRAZIL_TRY(engine_->SetDefault(place.catalog, place.levels));
+    resolver_.Use(std::move(place));
+    return MessageResult("using " + text);
+  }
+  template <typename Definition>
+  AnyResult RunOurs(const Definition& definition) {
+    return Run(definition, resolver_);
+  }
+
+  NameResolver resolver_;
+  std::unique_ptr<Engine> engine_;
+};
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::Make(SessionOptions options) {
+  SessionOptions copy = options;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  FRAZIL_TRY(impl->Start(copy));
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+Result<std::unique_ptr<QueryResult>> Session::Execute(const std::string& statement) { return impl_->Execute(statement); }
+void Session::Cancel() { impl_->Cancel(); }
+
+}  // namespace frazil::sql

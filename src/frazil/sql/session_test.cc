@@ -1,0 +1,342 @@
+#include "frazil/sql/session.h"
+
+#include <arrow/record_batch.h>
+
+#include "frazil/base/test_support.h"
+#include "frazil/catalog/memory_catalog.h"
+#include "frazil/io/memory_file_io.h"
+#include "frazil/sql/table_renderer.h"
+#include "frazil/table/table.h"
+
+namespace frazil::sql {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Rows = std::vector<std::string>;
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() : io_(std::make_shared<io::MemoryFileIO>()), catalog_(catalog::MakeMemoryCatalog("demo", "memory://lake", io_)) {
+    SessionOptions options;
+    options.catalogs["demo"] = catalog_;
+    options.default_catalog = "demo";
+    options.threads = 2;
+    auto session = Session::Make(std::move(options));
+    EXPECT_THAT(session, IsOk());
+    session_ = *std::move(session);
+    Do("create namespace demo");
+  }
+
+  /// Rows as "a|b", nulls as NULL.
+  Result<Rows> Query(const std::string& statement) {
+    FRAZIL_ASSIGN(auto result, session_->Execute(statement));
+    Rows rows;
+    while (true) {
+      FRAZIL_ASSIGN(auto batch, result->Next());
+      if (!batch) return rows;
+      FRAZIL_ASSIGN(auto cells, CellsOf(*batch));
+      for (const auto& row : cells) {
+        std::string line;
+        for (const Cell& cell : row) line += (line.empty() ? "" : "|") + (cell.is_null ? "NULL" : cell.text);
+        rows.push_back(line);
+      }
+    }
+  }
+
+  std::string Do(const std::string& statement) {
+    auto result = session_->Execute(statement);
+    EXPECT_THAT(result, IsOk()) << statement;
+    return result ? (*result)->message() : "";
+  }
+  std::string ErrorOf(const std::string& statement) {
+    auto rows = Query(statement);
+    return rows ? "succeeded" : std::string(ErrorCodeName(rows.error().code())) + ": " + rows.error().ToString();
+  }
+  spec::TableMetadataPtr MetadataOf(const std::string& name) {
+    auto loaded = catalog_->LoadTable({{"demo"}, name});
+    EXPECT_THAT(loaded, IsOk());
+    return loaded->metadata;
+  }
+
+  void MakeProducts() {
+    Do("create table demo.products (id bigint not null, name string, price decimal(9,2)) using iceberg");
+    Do("insert into demo.products values (1, 'pen', 1.50), (2, 'ink', 7.25), (3, 'pad', null)");
+  }
+
+  std::shared_ptr<io::MemoryFileIO> io_;
+  std::shared_ptr<catalog::Catalog> catalog_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(SessionTest, AnswersPlainQueries) {
+  EXPECT_THAT(Query("select 1 + 1 as two, 'x' as text"), IsOkAnd(ElementsAre("2|x")));
+  EXPECT_EQ(DuckDbVersion(), "v1.5.5");
+}
+
+TEST_F(SessionTest, CreatesInsertsAndReads) {
+  EXPECT_EQ(Do("create table demo.products (id bigint not null, name string, price decimal(9,2)) using iceberg"),
+            "created table demo.products");
+  EXPECT_EQ(MetadataOf("products")->format_version, 3);
+  EXPECT_THAT(Query("select * from demo.products"), IsOkAnd(IsEmpty()));
+  EXPECT_EQ(Do("insert into demo.products values (1, 'pen', 1.50), (2, 'ink', 7.25)"), "inserted 2 rows into demo.products");
+  EXPECT_EQ(Do("insert into demo.products (name, id) select 'pad', 3"), "inserted 1 rows into demo.products");
+  EXPECT_THAT(Query("select * from demo.products order by id"), IsOkAnd(ElementsAre("1|pen|1.50", "2|ink|7.25", "3|pad|NULL")));
+  EXPECT_THAT(Query("select count(*), sum(price) from demo.demo.products"), IsOkAnd(ElementsAre("3|8.75")));
+}
+
+TEST_F(SessionTest, DeletesThroughVectorsAndKeepsRowIds) {
+  MakeProducts();
+  EXPECT_EQ(Do("delete from demo.products where id = '2'"), "deleted 1 rows from demo.products");
+  EXPECT_THAT(Query("select id, _row_id, _last_updated_sequence_number, _pos from demo.products order by id"),
+              IsOkAnd(ElementsAre("1|0|1|0", "3|2|1|2")));
+  EXPECT_THAT(Query("select count(*) from demo.products"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(Query("select content, file_format, record_count from demo.products.files order by 1"),
+              IsOkAnd(ElementsAre("0|PARQUET|3", "1|PUFFIN|1")));
+  EXPECT_EQ(Do("delete from demo.products p where p.name = 'pen'"), "deleted 1 rows from demo.products");
+  EXPECT_THAT(Query("select record_count from demo.products.delete_files"), IsOkAnd(ElementsAre("2")));
+  EXPECT_EQ(Do("delete from demo.products where id = 99"), "deleted 0 rows from demo.products");
+  EXPECT_EQ(Do("delete from demo.products where id = 3"), "deleted 1 rows from demo.products");
+  EXPECT_THAT(Query("select * from demo.products.files"), IsOkAnd(IsEmpty()));
+  EXPECT_THAT(Query("select * from demo.products"), IsOkAnd(IsEmpty()));
+}
+
+TEST_F(SessionTest, DeletesEverything) {
+  MakeProducts();
+  Do("delete from demo.products where id = 1");
+  EXPECT_EQ(Do("delete from demo.products"), "deleted 2 rows from demo.products");
+  EXPECT_THAT(Query("select count(*) from demo.products"), IsOkAnd(ElementsAre("0")));
+}
+
+TEST_F(SessionTest, TravelsInTime) {
+  MakeProducts();
+  int64_t first = MetadataOf("products")->current_snapshot()->id.value();
+  Do("delete from demo.products where id = 1");
+  EXPECT_THAT(Query(fmt::format("select count(*) from demo.products version as of {}", first)), IsOkAnd(ElementsAre("3")));
+  EXPECT_THAT(Query(fmt::format("select p.id from demo.products version as of {} p where p.id < 2", first)), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(Query(fmt::format("select count(*) from demo.products.snapshot_id_{}", first)), IsOkAnd(ElementsAre("3")));
+  EXPECT_THAT(Query("select count(*) from demo.products for system_version as of 'main'"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(Query("select count(*) from demo.products.branch_main"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(Query("select count(*) from demo.products timestamp as of '2999-01-01 00:00:00'"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(ErrorOf("select * from demo.products timestamp as of '1999-01-01'"), HasSubstr("NotFound"));
+  EXPECT_THAT(ErrorOf("select * from demo.products version as of 'nope'"), HasSubstr("nope"));
+  EXPECT_THAT(ErrorOf("select * from demo.products version as of 77"), HasSubstr("77"));
+  EXPECT_THAT(Query(fmt::format("select n.id from demo.products n right join demo.products version as of {} o on n.id = o.id "
+                                "where n.id is null", first)), IsOkAnd(ElementsAre("NULL")));
+}
+
+TEST_F(SessionTest, ShowsHiddenColumns) {
+  Do("create table demo.t (id bigint, day date) using iceberg partitioned by (day, bucket(2, id))");
+  Do("insert into demo.t values (1, date '2026-01-01'), (2, date '2026-01-02')");
+  EXPECT_THAT(Query("select id, _spec_id, _partition.day, _row_id is not null, _file like '%day=2026-01-0%' from demo.t order by id"),
+              IsOkAnd(ElementsAre("1|0|2026-01-01|true|true", "2|0|2026-01-02|true|true")));
+  EXPECT_THAT(Query("select * from demo.t where _partition.day = date '2026-01-02'"), IsOkAnd(ElementsAre("2|2026-01-02")));
+  EXPECT_THAT(Query("select id from demo.t where _row_id = (select max(_row_id) from demo.t)"), IsOkAnd(testing::SizeIs(1)));
+  EXPECT_THAT(ErrorOf("select _deleted from demo.t"), HasSubstr("NotSupported: hidden column _deleted"));
+  MakeProducts();
+  EXPECT_THAT(Query("select _partition from demo.products limit 1"), IsOkAnd(ElementsAre("NULL")));
+}
+
+TEST_F(SessionTest, FiltersOnHiddenColumnsInEveryWay) {
+  MakeProducts();
+  Do("insert into demo.products select 10 + i, 'n' || i, 1 from range(3000) r(i)");
+  EXPECT_THAT(Query("select id from demo.products where _row_id between 1 and 2 order by id"), IsOkAnd(ElementsAre("2", "3")));
+  EXPECT_THAT(Query("select count(*) from demo.products where _row_id >= 3 and _pos < 10"), IsOkAnd(ElementsAre("10")));
+  EXPECT_THAT(Query("select count(*) from demo.products a join demo.products b on a._row_id = b._row_id"), IsOkAnd(ElementsAre("3003")));
+  EXPECT_THAT(Query("select _row_id from demo.products order by _row_id desc limit 2"), IsOkAnd(ElementsAre("3002", "3001")));
+  EXPECT_THAT(Query("select count(*) from demo.products where _last_updated_sequence_number = 2"), IsOkAnd(ElementsAre("3000")));
+  EXPECT_THAT(Query("select count(distinct _file) from demo.products where _file in (select _file from demo.products where id = 2)"),
+              IsOkAnd(ElementsAre("1")));
+}
+
+TEST_F(SessionTest, WritesDefaultsOfColumnsThatAreNotNamed) {
+  Do("create table demo.d (id int not null, size int default 7, at timestamp_ntz default '2026-01-01 10:00:00', name string)");
+  Do("insert into demo.d (id) values (1)");
+  EXPECT_THAT(Query("select * from demo.d"), IsOkAnd(ElementsAre("1|7|2026-01-01 10:00:00|NULL")));
+  EXPECT_THAT(ErrorOf("insert into demo.d (size) values (1)"), HasSubstr("required column has no value and no default: id of demo.d"));
+  EXPECT_THAT(ErrorOf("insert into demo.d values (null, 1, null, null)"), HasSubstr("id"));
+  EXPECT_THAT(ErrorOf("insert into demo.d values (1, 2)"), HasSubstr("needs 4 columns, the source has 2"));
+  EXPECT_THAT(ErrorOf("insert into demo.d (id, sice) values (1, 2)"), HasSubstr("column 'sice' not found in demo.d (did you mean size?)"));
+}
+
+TEST_F(SessionTest, KeepsEveryType) {
+  Do("create table demo.all_types (b boolean, i int, l bigint, f float, d double, dec decimal(38,10), day date, t time, tz timestamp,"
+     " ntz timestamp_ntz, ns timestamp_ns, s string, u uuid, fx fixed(3), bin binary, a array<int>, m map<string,bigint>,"
+     " st struct<x:int,y:array<uuid>>) using iceberg");
+  Do("insert into demo.all_types values (true, 1, 2, 1.5, -0.25, 12345678901234567890.5, '2026-02-03', '04:05:06.789', "
+     "'2026-02-03 04:05:06+02:00', '2026-02-03 04:05:06.123456', '2026-02-03 04:05:06.123456789', 'grüße', "
+     "'01234567-89ab-cdef-fedc-ba9876543210', '\\x00ab'::blob, '\\xFF'::blob, [1, null], map {'k': 5}, "
+     "{'x': 1, 'y': ['01234567-89ab-cdef-fedc-ba9876543210'::uuid]}), (null, null, null, null, null, null, null, null, null, null, null, "
+     "null, null, null, null, null, null, null)");
+  EXPECT_THAT(Query("select * from demo.all_types where b"),
+              IsOkAnd(ElementsAre("true|1|2|1.5|-0.25|12345678901234567890.5000000000|2026-02-03|04:05:06.789|2026-02-03 02:05:06+00|"
+                                  "2026-02-03 04:05:06.123456|2026-02-03 04:05:06.123456789|grüße|01234567-89ab-cdef-fedc-ba9876543210|"
+                                  "\\x00ab|\\xFF|[1, NULL]|{k=5}|{'x': 1, 'y': [01234567-89ab-cdef-fedc-ba9876543210]}")));
+  EXPECT_THAT(Query("select count(*) from demo.all_types where i is null and st is null"), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(ErrorOf("insert into demo.all_types (fx) values ('ab'::blob)"), HasSubstr("a fixed(3) value must have that many bytes: 2"));
+}
+
+TEST_F(SessionTest, PrunesFilesByPartitionAndMetrics) {
+  Do("create table demo.p (id bigint, part string) using iceberg partitioned by (part)");
+  for (int i = 0; i < 4; ++i) Do(fmt::format("insert into demo.p select 100 * {0} + i, 'p{0}' from range(100) r(i)", i));
+  auto explain = Query("explain select * from demo.p where part = 'p2'");
+  ASSERT_THAT(explain, IsOk());
+  EXPECT_THAT(explain->at(0), HasSubstr("1 (3 pruned)"));
+  explain = Query("explain select * from demo.p where id between 120 and 130");
+  ASSERT_THAT(explain, IsOk());
+  EXPECT_THAT(explain->at(0), HasSubstr("1 (3 pruned)"));
+  EXPECT_THAT(Query("select count(*) from demo.p where id between 120 and 230 or part = 'p3'"), IsOkAnd(ElementsAre("211")));
+}
+
+TEST_F(SessionTest, PositionsAreAbsoluteWhenRowGroupsArePruned) {
+  Do("create table demo.g (id bigint) using iceberg tblproperties ('write.parquet.row-group-size-bytes' = '65536')");
+  Do("insert into demo.g select i from range(300000) r(i)");
+  Do("delete from demo.g where id < 100000");
+  EXPECT_THAT(Query("select count(*), min(id) from demo.g where id >= 100000"), IsOkAnd(ElementsAre("200000|100000")));
+  EXPECT_THAT(Query("select count(*), min(id) from demo.g"), IsOkAnd(ElementsAre("200000|100000")));
+  EXPECT_THAT(Query("select _pos, _row_id from demo.g where id = 250000"), IsOkAnd(ElementsAre("250000|250000")));
+  Do("delete from demo.g where id >= 100010");
+  EXPECT_THAT(Query("select count(*) from demo.g"), IsOkAnd(ElementsAre("10")));
+}
+
+TEST_F(SessionTest, AnswersMetadataTables) {
+  MakeProducts();
+  Do("delete from demo.products where id = 1");
+  EXPECT_THAT(Query("select operation, parent_id is null, summary['total-records'] from demo.products.snapshots order by committed_at, parent_id nulls first"),
+              IsOkAnd(ElementsAre("append|true|3", "delete|false|3")));
+  EXPECT_THAT(Query("select is_current_ancestor from demo.demo.products.history"), IsOkAnd(ElementsAre("true", "true")));
+  EXPECT_THAT(Query("describe history demo.products"), IsOkAnd(testing::SizeIs(2)));
+  EXPECT_THAT(Query("select name, type from demo.products.refs"), IsOkAnd(ElementsAre("main|BRANCH")));
+  EXPECT_THAT(Query("select content, added_data_files_count, added_delete_files_count from demo.products.manifests order by 1"),
+              IsOkAnd(ElementsAre("0|1|0", "1|0|1")));
+  EXPECT_THAT(Query("select readable_metrics.name.lower_bound, readable_metrics.id.upper_bound, first_row_id from demo.products.data_files"),
+              IsOkAnd(ElementsAre("ink|3|0")));
+  EXPECT_THAT(Query("select count(*) from demo.products.metadata_log_entries"), IsOkAnd(ElementsAre("3")));
+  EXPECT_THAT(ErrorOf("select * from demo.products.entries"), HasSubstr("NotSupported: metadata table is not there yet: demo.products.entries"));
+}
+
+TEST_F(SessionTest, ShowsAndDescribes) {
+  Do("create table demo.t (id bigint not null comment 'key', s struct<a:int>) partitioned by (bucket(4, id)) comment 'about'");
+  EXPECT_THAT(Query("show namespaces"), IsOkAnd(ElementsAre("demo")));
+  EXPECT_THAT(Query("show tables in demo"), IsOkAnd(ElementsAre("demo|t")));
+  EXPECT_THAT(Query("describe demo.t"), IsOkAnd(ElementsAre("id|bigint|key", "s|struct<a:int>|NULL", "||", "# Partitioning||", "Part 0|bucket(4, id)|")));
+  EXPECT_THAT(Query("describe extended demo.t"), IsOkAnd(testing::Contains("Comment|about|")));
+  auto shown = Query("show create table demo.t");
+  ASSERT_THAT(shown, IsOk());
+  EXPECT_THAT(shown->at(0), HasSubstr("id bigint NOT NULL COMMENT 'key'"));
+  Do("drop table demo.t");
+  EXPECT_THAT(Query("show tables in demo"), IsOkAnd(IsEmpty()));
+  Do(shown->at(0));  // what it shows is a statement
+  EXPECT_THAT(Query("describe demo.t"), IsOkAnd(testing::SizeIs(5)));
+}
+
+TEST_F(SessionTest, UsesNamespacesAndNestedOnes) {
+  Do("create namespace a");
+  Do("create namespace a.b");
+  Do("use a.b");
+  Do("create table t (x int)");
+  Do("insert into t values (5)");
+  EXPECT_THAT(Query("select x from t"), IsOkAnd(ElementsAre("5")));
+  EXPECT_THAT(Query("select x from a.b.t"), IsOkAnd(ElementsAre("5")));
+  EXPECT_THAT(Query("select x from demo.a.b.t u where u.x = 5"), IsOkAnd(ElementsAre("5")));
+  EXPECT_THAT(Query("select count(*) from demo.a.b.t.snapshots"), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(Query("with t as (select 1 as x) select x from t"), IsOkAnd(ElementsAre("1")));
+  EXPECT_EQ(Do("delete from a.b.t where x = 5"), "deleted 1 rows from a.b.t");
+  EXPECT_THAT(ErrorOf("use nowhere"), HasSubstr("namespace not found: nowhere"));
+  Do("use demo");
+  MakeProducts();
+  EXPECT_THAT(Query("select count(*) from products"), IsOkAnd(ElementsAre("3")));
+}
+
+TEST_F(SessionTest, MakesTheDefaultNamespaceOnDemand) {
+  Do("create table plain (x int)");
+  Do("insert into plain values (1)");
+  EXPECT_THAT(Query("select x from plain"), IsOkAnd(ElementsAre("1")));
+  EXPECT_THAT(Query("select x from default.plain"), IsOkAnd(ElementsAre("1")));
+}
+
+TEST_F(SessionTest, DropsWithAndWithoutFiles) {
+  MakeProducts();
+  EXPECT_EQ(Do("drop table if exists demo.nothing"), "table does not exist: demo.nothing");
+  EXPECT_THAT(ErrorOf("drop namespace demo"), HasSubstr("InvalidArgument"));
+  EXPECT_EQ(Do("drop table demo.products purge"), "dropped table demo.products");
+  auto left = io_->List("memory://lake");
+  ASSERT_THAT(left, IsOk());
+  for (const io::FileInfo& file : *left) ADD_FAILURE() << file.path;
+  Do("drop namespace demo");
+  EXPECT_EQ(Do("drop namespace if exists demo"), "namespace does not exist: demo");
+}
+
+TEST_F(SessionTest, ErrorsAreOneLineWithTheNearestName) {
+  MakeProducts();
+  EXPECT_THAT(ErrorOf("select custmer_id from demo.products"), HasSubstr("InvalidArgument: column 'custmer_id' not found in demo.products"));
+  EXPECT_EQ(ErrorOf("select nane from demo.products"), "InvalidArgument: column 'nane' not found in demo.products (did you mean name?)");
+  EXPECT_EQ(ErrorOf("select * from demo.product"), "NotFound: table not found: demo.product (did you mean demo.products?)");
+  EXPECT_EQ(ErrorOf("delete from demo.prodcts where id = 1"), "NotFound: table not found: demo.prodcts (did you mean demo.products?)");
+  EXPECT_THAT(ErrorOf("select * from dmo.products"), HasSubstr("NotFound: table not found: dmo.products (did you mean namespace demo?)"));
+  EXPECT_THAT(ErrorOf("select * form x"), HasSubstr("InvalidArgument: syntax error"));
+  EXPECT_THAT(ErrorOf("create table demo.products (id int)"), HasSubstr("AlreadyExists"));
+  EXPECT_THAT(ErrorOf("create table demo.x (a int) partitioned by (b)"), HasSubstr("column 'b' not found in demo.x (did you mean a?)"));
+  EXPECT_THAT(ErrorOf("update demo.products set id = 1"), HasSubstr("NotSupported: statement is not supported yet: UPDATE"));
+  for (const char* statement : {"select nane from demo.products", "select * form x", "select 'a'::int", "select nofunc(1)"}) {
+    EXPECT_EQ(ErrorOf(statement).find('\n'), std::string::npos) << statement;
+  }
+}
+
+TEST_F(SessionTest, AFailedStatementLeavesTheTableAsItWas) {
+  MakeProducts();
+  auto before = MetadataOf("products");
+  size_t files = io_->List("memory://lake")->size();
+  EXPECT_THAT(ErrorOf("insert into demo.products select i, 'x', case when i = 99999 then 'bad' else '1' end::decimal(9,2) from range(100000) r(i)"),
+              HasSubstr("InvalidArgument"));
+  EXPECT_THAT(ErrorOf("delete from demo.products where 1 / id > 'x'"), HasSubstr("InvalidArgument"));
+  EXPECT_EQ(MetadataOf("products")->current_snapshot()->id, before->current_snapshot()->id);
+  EXPECT_EQ(io_->List("memory://lake")->size(), files);
+}
+
+TEST_F(SessionTest, ReadsTheStateOfOneMoment) {
+  MakeProducts();
+  Do("insert into demo.products select id + 10, name, price from demo.products");
+  EXPECT_THAT(Query("select count(*) from demo.products"), IsOkAnd(ElementsAre("6")));
+  EXPECT_EQ(Do("delete from demo.products where id in (select id + 10 from demo.products)"), "deleted 3 rows from demo.products");
+}
+
+TEST_F(SessionTest, SetsIdentifierFields) {
+  MakeProducts();
+  Do("alter table demo.products set identifier fields id");
+  EXPECT_EQ(MetadataOf("products")->schema()->identifier_field_ids().size(), 1u);
+  EXPECT_THAT(ErrorOf("alter table demo.products set identifier fields name"), HasSubstr("name"));
+  Do("alter table demo.products drop identifier fields id");
+  EXPECT_TRUE(MetadataOf("products")->schema()->identifier_field_ids().empty());
+}
+
+TEST_F(SessionTest, ExistsBesideOtherDataOfDuckDb) {
+  MakeProducts();
+  Do("create temp table t as select * from demo.products where id > 1");
+  EXPECT_THAT(Query("select count(*) from t"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(Query("select count(*) from demo.products p join t on p.id = t.id"), IsOkAnd(ElementsAre("2")));
+  EXPECT_THAT(Query("set threads = 1; "), IsOk());
+  EXPECT_THAT(Query("select count(*) from (select * from demo.products union all select * from demo.products)"), IsOkAnd(ElementsAre("6")));
+  EXPECT_THAT(Query("select (select max(id) from demo.products), exists (select 1 from demo.products where id = 9)"), IsOkAnd(ElementsAre("3|false")));
+}
+
+TEST_F(SessionTest, ConcurrentDeletesMissNothing) {
+  MakeProducts();
+  SessionOptions options;
+  options.catalogs["demo"] = catalog_;
+  options.default_catalog = "demo";
+  auto other = Session::Make(std::move(options));
+  ASSERT_THAT(other, IsOk());
+  // The other session has bound the table; its statement refreshes before it commits.
+  ASSERT_THAT((*other)->Execute("select * from demo.products"), IsOk());
+  Do("insert into demo.products values (4, 'cap', 2)");
+  auto deleted = (*other)->Execute("delete from demo.products where id >= 2");
+  ASSERT_THAT(deleted, IsOk());
+  EXPECT_EQ((*deleted)->message(), "deleted 3 rows from demo.products");
+  EXPECT_THAT(Query("select id from demo.products"), IsOkAnd(ElementsAre("1")));
+}
+
+}  // namespace
+}  // namespace frazil::sql

@@ -1,0 +1,31 @@
+#include <algorithm>
+
+#include "frazil/sql/session.h"
+#include "frazil/sql/token.h"
+
+namespace frazil::sql {
+
+std::vector<ScriptStatement> SplitScript(std::string_view script) {
+  std::vector<ScriptStatement> statements;
+  std::vector<Token> tokens = Tokenize(script);
+  size_t first = 0;  // token
+  auto flush = [&](size_t end) {
+    while (first < end && IsBlank(tokens[first])) ++first;
+    size_t last = end;
+    while (last > first && tokens[last - 1].kind == TokenKind::kSpace) --last;
+    if (last > first) {
+      size_t from = tokens[first].offset;
+      size_t to = tokens[last - 1].offset + tokens[last - 1].text.size();
+      auto line = std::count(script.begin(), script.begin() + static_cast<ptrdiff_t>(from), '\n') + 1;
+      statements.push_back({std::string(script.substr(from, to - from)), static_cast<int>(line)});
+    }
+    first = end + 1;
+  };
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].kind == TokenKind::kSymbol && tokens[i].text == ";") flush(i);
+  }
+  flush(tokens.size());
+  return statements;
+}
+
+}  // namespace frazil::sql
