@@ -1,7 +1,7 @@
 # frazil_module(NAME [FOLDER folder] [ONLY regex] [EXCEPT regex] [DEPS modules...] [THIRD_PARTY targets...])
 #
 # One module of the house: static library frazil_NAME from the sources in src/frazil/<folder> (default: NAME), and the
-# unit-test program frazil_NAME_test from the *_test.cc beside them. A module can include only what its DEPS give, so
+# unit-test program frazil_NAME_test from the *_test.cc and *_test_support.cc beside them. A module can include only what its DEPS give, so
 # the link line enforces the levels. ONLY and EXCEPT choose files by their path within the folder.
 # A module without sources yet is an empty stand-in that passes its dependencies on.
 #
@@ -38,10 +38,10 @@ function(frazil_module NAME)
     list(FILTER _files EXCLUDE REGEX "${arg_EXCEPT}")
   endif()
   set(_sources ${_files})
-  list(FILTER _sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
+  list(FILTER _sources EXCLUDE REGEX "_(test|test_support|fuzz|bench)\\.cc$")
   list(FILTER _sources EXCLUDE REGEX "(^|/)main\\.cc$")
   set(_tests ${_files})
-  list(FILTER _tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER _tests INCLUDE REGEX "_(test|test_support)\\.cc$")
   set(_fuzzers ${_files})
   list(FILTER _fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(TRANSFORM _sources PREPEND ${_root}/)
