@@ -106,6 +106,26 @@ TEST(PuffinConformance, RewritesVectorsOfOthersToTheSameBytes) {
   EXPECT_EQ(footer_again.blobs, footer.blobs);
 }
 
+TEST(PuffinConformance, RewritesSparksVectorsToTheSameBytes) {
+  int blobs = 0;
+  for (const std::string& path : test::GoldenFiles("spark-v3")) {
+    if (!path.ends_with(".puffin")) continue;
+    SCOPED_TRACE(path);
+    ASSERT_OK_AND_ASSIGN(const auto file, OpenBytes(test::GoldenBytes(path)));
+    ASSERT_OK_AND_ASSIGN(const PuffinFooter footer, ReadPuffinFooter(*file));
+    for (const PuffinBlob& blob : footer.blobs) {
+      ASSERT_OK_AND_ASSIGN(const Bytes bytes, ReadPuffinBlob(*file, blob));
+      ASSERT_OK_AND_ASSIGN(const DeletionVector vector, DeletionVector::Decode(bytes));
+      EXPECT_EQ(blob.properties.at("cardinality"), std::to_string(vector.cardinality()));
+      Bytes encoded;
+      ASSERT_THAT(vector.EncodeTo(encoded), IsOk());
+      EXPECT_EQ(ToHex(encoded), ToHex(bytes));
+      ++blobs;
+    }
+  }
+  EXPECT_GT(blobs, 10);
+}
+
 TEST(PuffinConformance, NeverCrashesOnFlippedOrMissingBytes) {
   for (const std::string folder : {"iceberg-spec/puffin", "iceberg-spec/puffin-dv"}) {
     for (const std::string& name : test::GoldenFiles(folder)) {

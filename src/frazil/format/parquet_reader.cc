@@ -32,6 +32,7 @@ Result<FileReaderPtr> OpenArrowReader(const std::shared_ptr<const io::InputFile>
   parquet::ArrowReaderProperties arrow_properties(/*use_threads=*/false);
   arrow_properties.set_pre_buffer(false);
   arrow_properties.set_batch_size(batch_rows);
+  arrow_properties.set_arrow_extensions_enabled(true);  // uuid
   arrow_properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
   parquet::arrow::FileReaderBuilder builder;
   FRAZIL_TRY(Check(builder.Open(ToArrowFile(file), properties, std::move(metadata)), ErrorCode::kCorruptData, path));
