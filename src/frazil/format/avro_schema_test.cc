@@ -62,7 +62,7 @@ TEST(AvroSchema, NamesAreSanitisedAsJavaDoes) {
   EXPECT_EQ(SanitizeAvroName(""), "");
 }
 
-TEST(AvroSchema, WrittenTypesParseBackWithIdsAndNamesOnce) {
+TEST(AvroSchema, WrittenTypesParseBackWithTheirIds) {
   using spec::Type;
   using spec::TypeId;
   std::vector<spec::Field> fields;
@@ -87,7 +87,8 @@ TEST(AvroSchema, WrittenTypesParseBackWithIdsAndNamesOnce) {
   EXPECT_NE(json.find(R"("iceberg-field-name":"day of")"), std::string::npos);
   EXPECT_EQ(node->fields[6].name, "day_x20of_1006");
   EXPECT_EQ(node->fields[1].type->children[1]->fixed_size, 4);
-  EXPECT_EQ(node->fields[2].type->children[1], node->fields[1].type->children[1]);
+  // The second of a kind is not a reference to the first: PyIceberg does not know them.
+  EXPECT_EQ(node->fields[2].type->children[1]->name, "decimal_9_2_1002");
   EXPECT_EQ(node->fields[5].type->children[1]->logical_type, "timestamp-nanos");
   EXPECT_TRUE(node->fields[5].type->children[1]->adjust_to_utc);
   for (size_t i = 0; i < fields.size(); ++i) EXPECT_EQ(node->fields[i].field_id, fields[i].id.value());

@@ -11,7 +11,7 @@ namespace frazil::format {
 
 /// Avro schema JSON of a record with these Iceberg fields, as Java writes it (spec sections 3.5, 7.2): field ids, optional
 /// fields as unions with null first, maps with other than string keys as arrays of `k<id>_v<id>` records, nested records
-/// named `r<field id>`, names that Avro does not take sanitised. kNotSupported naming the field for types that have no
+/// named `r<field id>`, names that Avro does not take sanitised; no type is referred to by name. kNotSupported naming the field for types that have no
 /// place in manifests (unknown, variant, geometry, geography).
 Result<std::string> WriteAvroSchema(std::string_view record_name, const std::vector<spec::Field>& fields);
 

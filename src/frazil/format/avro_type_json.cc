@@ -51,12 +51,11 @@ class SchemaWriter {
     return Json::array({"null", std::move(type)});
   }
 
-  /// A named type is spelt out once and referred to by name afterwards.
-  Json Named(const std::string& name, Json definition) {
-    return defined_.insert(name).second ? std::move(definition) : Json(name);
+  /// A fixed type. Every use is spelt out under a name of its own: PyIceberg does not follow references by name.
+  Json Fixed(std::string name, int size, const spec::Field& field) {
+    if (!defined_.insert(name).second) name += fmt::format("_{}", field.id);
+    return Json{{"type", "fixed"}, {"name", name}, {"size", size}};
   }
-
-  Json Fixed(const std::string& name, int size) { return Json{{"type", "fixed"}, {"name", name}, {"size", size}}; }
 
   Result<Json> TypeOf(const spec::Field& field) {
     const spec::Type& type = field.type;
@@ -75,21 +74,17 @@ class SchemaWriter {
       case TypeId::kTimestampNs: return Timestamp("timestamp-nanos", false);
       case TypeId::kTimestampTzNs: return Timestamp("timestamp-nanos", true);
       case TypeId::kUuid: {
-        Json json = Fixed("uuid_fixed", 16);
+        Json json = Fixed("uuid_fixed", 16, field);
         json["logicalType"] = "uuid";
-        return Named("uuid_fixed", std::move(json));
+        return json;
       }
-      case TypeId::kFixed: {
-        std::string name = fmt::format("fixed_{}", type.length());
-        return Named(name, Fixed(name, type.length()));
-      }
+      case TypeId::kFixed: return Fixed(fmt::format("fixed_{}", type.length()), type.length(), field);
       case TypeId::kDecimal: {
-        std::string name = fmt::format("decimal_{}_{}", type.precision(), type.scale());
-        Json json = Fixed(name, spec::DecimalFixedBytes(type.precision()));
+        Json json = Fixed(fmt::format("decimal_{}_{}", type.precision(), type.scale()), spec::DecimalFixedBytes(type.precision()), field);
         json["logicalType"] = "decimal";
         json["precision"] = type.precision();
         json["scale"] = type.scale();
-        return Named(name, std::move(json));
+        return json;
       }
       case TypeId::kStruct: return Record(fmt::format("r{}", field.id), type.fields());
       case TypeId::kList: {
