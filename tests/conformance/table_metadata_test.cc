@@ -103,7 +103,8 @@ TEST_P(WrittenTableMetadata, KeepsEveryMemberOfTheFile) {
 
 std::string TestName(const ::testing::TestParamInfo<std::string>& param) {
   std::string name = param.param.substr(0, param.param.rfind('.'));
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
   return name;
 }
 

@@ -11,9 +11,9 @@ namespace frazil::spec {
 /// What CREATE TABLE asks for. Ids in it are the caller's and get replaced by fresh ones.
 struct CreateTableRequest {
   std::string location;
-  SchemaPtr schema;                 ///< any consistent ids
-  PartitionSpec partition_spec;     ///< source ids refer to `schema`; an empty field name gets the default one
-  SortOrder sort_order;             ///< likewise
+  SchemaPtr schema;              ///< any consistent ids
+  PartitionSpec partition_spec;  ///< source ids refer to `schema`; an empty field name gets the default one
+  SortOrder sort_order;          ///< likewise
   /// `format-version` is taken out of here (default 3 in frazil, decisions.md), other reserved names are dropped.
   std::map<std::string, std::string> properties;
 };

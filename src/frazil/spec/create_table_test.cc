@@ -10,14 +10,16 @@ CreateTableRequest Request() {
   const Type string = Type::Primitive(TypeId::kString);
   CreateTableRequest request;
   request.location = "s3://b/t/";
-  request.schema = *Schema::Make(
-      SchemaId{9},
-      {{.id = FieldId{40}, .name = "address", .type = Type::StructOf({{.id = FieldId{41}, .name = "city", .type = string}})},
-       {.id = FieldId{20}, .name = "key", .required = true, .type = string}},
-      {FieldId{20}});
+  request.schema = *Schema::Make(SchemaId{9},
+                                 {{.id = FieldId{40},
+                                   .name = "address",
+                                   .type = Type::StructOf({{.id = FieldId{41}, .name = "city", .type = string}})},
+                                  {.id = FieldId{20}, .name = "key", .required = true, .type = string}},
+                                 {FieldId{20}});
   request.partition_spec = PartitionSpec(
-      SpecId{7}, {{.source_id = FieldId{20}, .field_id = FieldId{5}, .name = "", .transform = Transform::Bucket(4)},
-                  {.source_id = FieldId{41}, .field_id = FieldId{6}, .name = "city", .transform = Transform::Truncate(2)}});
+      SpecId{7},
+      {{.source_id = FieldId{20}, .field_id = FieldId{5}, .name = "", .transform = Transform::Bucket(4)},
+       {.source_id = FieldId{41}, .field_id = FieldId{6}, .name = "city", .transform = Transform::Truncate(2)}});
   request.sort_order.fields = {{.source_id = FieldId{20}}};
   return request;
 }
@@ -82,7 +84,8 @@ TEST(CreateTable, RefusesSourcesThatAreNotColumns) {
   request.sort_order.fields = {{.source_id = FieldId{99}}};
   EXPECT_THAT(Create(request), IsError(ErrorCode::kInvalidArgument, "Cannot find source column for sort field"));
   request = Request();
-  request.partition_spec = PartitionSpec(SpecId{0}, {{.source_id = FieldId{99}, .field_id = FieldId{1000}, .name = "p"}});
+  request.partition_spec =
+      PartitionSpec(SpecId{0}, {{.source_id = FieldId{99}, .field_id = FieldId{1000}, .name = "p"}});
   EXPECT_THAT(Create(request), IsError(ErrorCode::kInvalidArgument, "Cannot find source column for partition field"));
 }
 

@@ -131,8 +131,8 @@ Status TableMetadataBuilder::Do(const update::AddSchema& update) {
     last_added_schema_ = known->id();
     return {};
   }
-  FRAZIL_ASSIGN(SchemaId id,
-                NextId<SchemaId>(next_->schemas, [](const SchemaPtr& schema) { return schema->id(); }, "schema"));
+  FRAZIL_ASSIGN(SchemaId id, NextId<SchemaId>(
+                                 next_->schemas, [](const SchemaPtr& schema) { return schema->id(); }, "schema"));
   next_->schemas.push_back(update.schema->WithId(id));
   last_added_schema_ = id;
   changed_ = true;
@@ -194,8 +194,8 @@ Status TableMetadataBuilder::Do(const update::AddPartitionSpec& update) {
       for (const PartitionField& known : spec.fields()) {
         if (known.field_id != field.field_id) continue;
         // A v1 table turns a dropped field into void under its old id.
-        bool dropped = known.transform.kind() == Transform::Kind::kVoid ||
-                       field.transform.kind() == Transform::Kind::kVoid;
+        bool dropped =
+            known.transform.kind() == Transform::Kind::kVoid || field.transform.kind() == Transform::Kind::kVoid;
         if (SameSourceAndTransform(known, field) || (known.source_id == field.source_id && dropped)) continue;
         return Fail(ErrorCode::kInvalidArgument, "Cannot add partition field {}: spec {} uses its id for {}: {}",
                     field.name, spec.id(), known.name, field.field_id);
@@ -220,8 +220,9 @@ Status TableMetadataBuilder::Do(const update::AddPartitionSpec& update) {
     }
   }
 
-  FRAZIL_ASSIGN(SpecId id, NextId<SpecId>(next_->partition_specs, [](const PartitionSpec& spec) { return spec.id(); },
-                                          "partition spec"));
+  FRAZIL_ASSIGN(SpecId id,
+                NextId<SpecId>(
+                    next_->partition_specs, [](const PartitionSpec& spec) { return spec.id(); }, "partition spec"));
   PartitionSpec spec(id, std::move(fields));
   FRAZIL_TRY(spec.Validate(*schema));
   next_->partition_specs.push_back(std::move(spec));
@@ -262,8 +263,8 @@ Status TableMetadataBuilder::Do(const update::AddSortOrder& update) {
       return Fail(ErrorCode::kInvalidArgument, "Cannot add a sort order before a current schema is set");
     }
     FRAZIL_TRY(CheckSortOrderFits(order, *schema));
-    FRAZIL_ASSIGN(order.id, NextId<SortOrderId>(next_->sort_orders, [](const SortOrder& known) { return known.id; },
-                                                "sort order"));
+    FRAZIL_ASSIGN(order.id, NextId<SortOrderId>(
+                                next_->sort_orders, [](const SortOrder& known) { return known.id; }, "sort order"));
     order.id = std::max(order.id, SortOrderId{1});  // 0 means unsorted
   }
   last_added_sort_order_ = order.id;
@@ -354,8 +355,8 @@ Status TableMetadataBuilder::Do(const update::AddEncryptionKey& update) {
 }
 
 Status TableMetadataBuilder::Do(const update::RemoveEncryptionKey& update) {
-  changed_ |= std::erase_if(next_->encryption_keys,
-                            [&](const EncryptedKey& key) { return key.key_id == update.key_id; }) > 0;
+  changed_ |=
+      std::erase_if(next_->encryption_keys, [&](const EncryptedKey& key) { return key.key_id == update.key_id; }) > 0;
   return {};
 }
 

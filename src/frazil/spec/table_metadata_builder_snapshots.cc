@@ -153,7 +153,8 @@ Status TableMetadataBuilder::Do(const update::RemoveSnapshotRef& update) {
 Status TableMetadataBuilder::Do(const update::RemoveSnapshots& update) {
   std::unordered_set<SnapshotId> removed(update.snapshot_ids.begin(), update.snapshot_ids.end());
   auto is_removed = [&](SnapshotId id) { return removed.contains(id); };
-  if (std::erase_if(next_->snapshots, [&](const Snapshot& snapshot) { return is_removed(snapshot.id); }) == 0) return {};
+  if (std::erase_if(next_->snapshots, [&](const Snapshot& snapshot) { return is_removed(snapshot.id); }) == 0)
+    return {};
   std::erase_if(next_->statistics, [&](const StatisticsFile& file) { return is_removed(file.snapshot_id); });
   std::erase_if(next_->partition_statistics,
                 [&](const PartitionStatisticsFile& file) { return is_removed(file.snapshot_id); });

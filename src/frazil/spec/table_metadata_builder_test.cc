@@ -10,8 +10,9 @@ namespace {
 constexpr int64_t kNow = 1'000'000;
 
 SchemaPtr TwoColumns() {
-  return *Schema::Make(SchemaId{0}, {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
-                                     {.id = FieldId{2}, .name = "at", .type = Type::Primitive(TypeId::kTimestamp)}});
+  return *Schema::Make(SchemaId{0},
+                       {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
+                        {.id = FieldId{2}, .name = "at", .type = Type::Primitive(TypeId::kTimestamp)}});
 }
 
 SchemaPtr ThreeColumns() {
@@ -21,7 +22,8 @@ SchemaPtr ThreeColumns() {
 }
 
 PartitionField By(int32_t source_id, Transform transform, std::string name, int32_t field_id = 0) {
-  return {.source_id = FieldId{source_id}, .field_id = FieldId{field_id}, .name = std::move(name), .transform = transform};
+  return {
+      .source_id = FieldId{source_id}, .field_id = FieldId{field_id}, .name = std::move(name), .transform = transform};
 }
 
 PartitionSpec Spec(std::vector<PartitionField> fields) { return {SpecId{0}, std::move(fields)}; }
@@ -141,13 +143,14 @@ TEST(MetadataTraps, IntermediateSnapshotsOfATransactionNeverAppearInTheLog) {
 TEST(MetadataTraps, PartitionFieldIdsAreReusedAcrossSpecsAndNewOnesComeFromLastPartitionId) {
   TableMetadataPtr table = NewTable();
   EXPECT_EQ(table->last_partition_id, FieldId{1000});
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddPartitionSpec{Spec({By(2, Transform::Of(Transform::Kind::kDay), "at_day")})},
-                                             update::SetDefaultSpec{SpecId{-1}}}));
+  ASSERT_OK_AND_ASSIGN(
+      table, Change(table, {update::AddPartitionSpec{Spec({By(2, Transform::Of(Transform::Kind::kDay), "at_day")})},
+                            update::SetDefaultSpec{SpecId{-1}}}));
   EXPECT_EQ(table->default_spec().fields()[0].field_id, FieldId{1001});
   ASSERT_OK_AND_ASSIGN(
-      table, Change(table, {update::AddPartitionSpec{Spec({By(2, Transform::Of(Transform::Kind::kHour), "at_hour"),
-                                                           By(1, Transform::Bucket(4), "renamed"),
-                                                           By(1, Transform::Bucket(8), "b8")})},
+      table, Change(table, {update::AddPartitionSpec{
+                                Spec({By(2, Transform::Of(Transform::Kind::kHour), "at_hour"),
+                                      By(1, Transform::Bucket(4), "renamed"), By(1, Transform::Bucket(8), "b8")})},
                             update::SetDefaultSpec{SpecId{-1}}}));
   EXPECT_EQ(table->default_spec_id, SpecId{2});
   EXPECT_EQ(table->default_spec().fields()[0].field_id, FieldId{1002});
@@ -155,17 +158,18 @@ TEST(MetadataTraps, PartitionFieldIdsAreReusedAcrossSpecsAndNewOnesComeFromLastP
   EXPECT_EQ(table->default_spec().fields()[2].field_id, FieldId{1003});
   EXPECT_EQ(table->last_partition_id, FieldId{1003});
   // Ids of removed specs are not given again.
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::SetDefaultSpec{SpecId{0}}, update::RemovePartitionSpecs{{SpecId{2}}},
-                                             update::AddPartitionSpec{Spec({By(1, Transform::Bucket(16), "b16")})}}));
+  ASSERT_OK_AND_ASSIGN(table,
+                       Change(table, {update::SetDefaultSpec{SpecId{0}}, update::RemovePartitionSpecs{{SpecId{2}}},
+                                      update::AddPartitionSpec{Spec({By(1, Transform::Bucket(16), "b16")})}}));
   EXPECT_EQ(table->partition_specs.back().fields()[0].field_id, FieldId{1004});
 }
 
 TEST(MetadataTraps, ReservedPropertiesAreNotPersistedAndFormatVersionUpgrades) {
   TableMetadataPtr table = NewTable(2);
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::SetProperties{{{"format-version", "3"},
-                                                                    {"uuid", "x"},
-                                                                    {"current-snapshot-id", "4"},
-                                                                    {"mine", "1"}}}}));
+  ASSERT_OK_AND_ASSIGN(
+      table,
+      Change(table, {update::SetProperties{
+                        {{"format-version", "3"}, {"uuid", "x"}, {"current-snapshot-id", "4"}, {"mine", "1"}}}}));
   EXPECT_EQ(table->format_version, 3);
   EXPECT_EQ(table->properties,
             (std::map<std::string, std::string>{{"mine", "1"}, {"write.parquet.compression-codec", "zstd"}}));
@@ -186,9 +190,9 @@ TEST(MetadataTraps, ExpiringASnapshotDropsItsStatisticsEntriesAndRefs) {
   statistics.snapshot_id = SnapshotId{1};
   PartitionStatisticsFile partition_statistics;
   partition_statistics.snapshot_id = SnapshotId{1};
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::SetSnapshotRef{"v1", tag}, SetBranch("old", 1),
-                                             update::SetStatistics{statistics},
-                                             update::SetPartitionStatistics{partition_statistics}}));
+  ASSERT_OK_AND_ASSIGN(
+      table, Change(table, {update::SetSnapshotRef{"v1", tag}, SetBranch("old", 1), update::SetStatistics{statistics},
+                            update::SetPartitionStatistics{partition_statistics}}));
   EXPECT_EQ(table->refs.size(), 3u);
   ASSERT_OK_AND_ASSIGN(table, Change(table, {update::RemoveSnapshots{{SnapshotId{1}}}}));
   EXPECT_EQ(table->refs.size(), 1u);
@@ -206,7 +210,8 @@ TEST(MetadataTraps, ExpiringASnapshotDropsItsStatisticsEntriesAndRefs) {
 
 TEST(TableMetadataBuilder, AnEqualSchemaKeepsItsId) {
   TableMetadataPtr table = NewTable();
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddSchema{ThreeColumns()}, update::SetCurrentSchema{SchemaId{-1}}}));
+  ASSERT_OK_AND_ASSIGN(table,
+                       Change(table, {update::AddSchema{ThreeColumns()}, update::SetCurrentSchema{SchemaId{-1}}}));
   EXPECT_EQ(table->current_schema_id, SchemaId{1});
   EXPECT_EQ(table->last_column_id, FieldId{3});
   ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddSchema{TwoColumns()}, update::SetCurrentSchema{SchemaId{-1}}}));
@@ -228,7 +233,8 @@ TEST(TableMetadataBuilder, RefusesTypesAndDefaultsThatNeedVersion3) {
   Field nanoseconds{.id = FieldId{3}, .name = "ns", .type = Type::Primitive(TypeId::kTimestampNs)};
   Field defaulted{.id = FieldId{3}, .name = "d", .type = Type::Primitive(TypeId::kInt), .initial_default = int32_t{5}};
   Field reserved{.id = FieldId{2147483540}, .name = "r", .type = Type::Primitive(TypeId::kLong)};
-  EXPECT_THAT(Change(NewTable(2), {with(nanoseconds)}), IsError(ErrorCode::kInvalidArgument, "type of ns is not supported until v3"));
+  EXPECT_THAT(Change(NewTable(2), {with(nanoseconds)}),
+              IsError(ErrorCode::kInvalidArgument, "type of ns is not supported until v3"));
   EXPECT_THAT(Change(NewTable(2), {with(defaulted)}), IsError(ErrorCode::kInvalidArgument, "there is one of d"));
   EXPECT_THAT(Change(NewTable(3), {with(nanoseconds)}), IsOk());
   EXPECT_THAT(Change(NewTable(3), {with(defaulted)}), IsOk());
@@ -237,21 +243,27 @@ TEST(TableMetadataBuilder, RefusesTypesAndDefaultsThatNeedVersion3) {
 
 TEST(TableMetadataBuilder, LastAddedNeedsSomethingAdded) {
   TableMetadataPtr table = NewTable();
-  EXPECT_THAT(Change(table, {update::SetCurrentSchema{SchemaId{-1}}}), IsError(ErrorCode::kInvalidArgument, "no schema has been added"));
-  EXPECT_THAT(Change(table, {update::SetDefaultSpec{SpecId{-1}}}), IsError(ErrorCode::kInvalidArgument, "no spec has been added"));
+  EXPECT_THAT(Change(table, {update::SetCurrentSchema{SchemaId{-1}}}),
+              IsError(ErrorCode::kInvalidArgument, "no schema has been added"));
+  EXPECT_THAT(Change(table, {update::SetDefaultSpec{SpecId{-1}}}),
+              IsError(ErrorCode::kInvalidArgument, "no spec has been added"));
   EXPECT_THAT(Change(table, {update::SetDefaultSortOrder{SortOrderId{-1}}}),
               IsError(ErrorCode::kInvalidArgument, "no sort order has been added"));
-  EXPECT_THAT(Change(table, {update::SetCurrentSchema{SchemaId{5}}}), IsError(ErrorCode::kInvalidArgument, "unknown schema: 5"));
-  EXPECT_THAT(Change(table, {update::SetDefaultSpec{SpecId{5}}}), IsError(ErrorCode::kInvalidArgument, "unknown spec: 5"));
-  EXPECT_THAT(Change(table, {update::SetDefaultSortOrder{SortOrderId{5}}}), IsError(ErrorCode::kInvalidArgument, "unknown sort order: 5"));
+  EXPECT_THAT(Change(table, {update::SetCurrentSchema{SchemaId{5}}}),
+              IsError(ErrorCode::kInvalidArgument, "unknown schema: 5"));
+  EXPECT_THAT(Change(table, {update::SetDefaultSpec{SpecId{5}}}),
+              IsError(ErrorCode::kInvalidArgument, "unknown spec: 5"));
+  EXPECT_THAT(Change(table, {update::SetDefaultSortOrder{SortOrderId{5}}}),
+              IsError(ErrorCode::kInvalidArgument, "unknown sort order: 5"));
 }
 
 // --- partition specs and sort orders ------------------------------------------------------------------------------
 
 TEST(TableMetadataBuilder, ACompatibleSpecKeepsItsId) {
   TableMetadataPtr table = NewTable();
-  ASSERT_OK_AND_ASSIGN(auto same, Change(table, {update::AddPartitionSpec{Spec({By(1, Transform::Bucket(4), "id_bucket", 1234)})},
-                                                 update::SetDefaultSpec{SpecId{-1}}}));
+  ASSERT_OK_AND_ASSIGN(auto same,
+                       Change(table, {update::AddPartitionSpec{Spec({By(1, Transform::Bucket(4), "id_bucket", 1234)})},
+                                      update::SetDefaultSpec{SpecId{-1}}}));
   EXPECT_EQ(same, table) << "nothing changed";
 }
 
@@ -277,12 +289,14 @@ TEST(TableMetadataBuilder, RefusesToDropTheSourceOfTheDefaultSpec) {
 TEST(TableMetadataBuilder, SortOrdersAreReusedAndZeroMeansUnsorted) {
   TableMetadataPtr table = NewTable();
   EXPECT_EQ(table->default_sort_order_id, SortOrderId{0});
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddSortOrder{SortBy(1)}, update::SetDefaultSortOrder{SortOrderId{-1}}}));
+  ASSERT_OK_AND_ASSIGN(table,
+                       Change(table, {update::AddSortOrder{SortBy(1)}, update::SetDefaultSortOrder{SortOrderId{-1}}}));
   EXPECT_EQ(table->default_sort_order_id, SortOrderId{1});
   ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddSortOrder{SortOrder{SortOrderId{9}, {}}},
                                              update::SetDefaultSortOrder{SortOrderId{-1}}}));
   EXPECT_EQ(table->default_sort_order_id, SortOrderId{0});
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::AddSortOrder{SortBy(1)}, update::SetDefaultSortOrder{SortOrderId{-1}}}));
+  ASSERT_OK_AND_ASSIGN(table,
+                       Change(table, {update::AddSortOrder{SortBy(1)}, update::SetDefaultSortOrder{SortOrderId{-1}}}));
   EXPECT_EQ(table->default_sort_order_id, SortOrderId{1});
   EXPECT_EQ(table->sort_orders.size(), 2u);
   EXPECT_THAT(Change(table, {update::AddSortOrder{SortBy(9)}}), IsError(ErrorCode::kInvalidArgument, "source-id 9"));
@@ -337,7 +351,8 @@ TEST(TableMetadataBuilder, RefsKeepTheirRules) {
     return Change(table, {update::SetSnapshotRef{std::move(name), ref}});
   };
   const ErrorCode invalid = ErrorCode::kInvalidArgument;
-  EXPECT_THAT(set("main", [](SnapshotRef& ref) { ref.type = RefType::kTag; }), IsError(invalid, "main must be a branch"));
+  EXPECT_THAT(set("main", [](SnapshotRef& ref) { ref.type = RefType::kTag; }),
+              IsError(invalid, "main must be a branch"));
   EXPECT_THAT(set("t", [](SnapshotRef& ref) { ref.type = RefType::kTag, ref.min_snapshots_to_keep = 1; }),
               IsError(invalid, "Tags do not support setting minSnapshotsToKeep"));
   EXPECT_THAT(set("t", [](SnapshotRef& ref) { ref.type = RefType::kTag, ref.max_snapshot_age_ms = 1; }),
@@ -345,10 +360,12 @@ TEST(TableMetadataBuilder, RefsKeepTheirRules) {
   EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.min_snapshots_to_keep = 0; }), IsError(invalid, "Min snapshots"));
   EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.max_snapshot_age_ms = 0; }), IsError(invalid, "Max snapshot age"));
   EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.max_ref_age_ms = -1; }), IsError(invalid, "Max reference age"));
-  EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.snapshot_id = SnapshotId{9}; }), IsError(invalid, "Cannot set b to unknown snapshot: 9"));
+  EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.snapshot_id = SnapshotId{9}; }),
+              IsError(invalid, "Cannot set b to unknown snapshot: 9"));
   EXPECT_THAT(set("", [](SnapshotRef&) {}), IsError(invalid, "needs a name"));
   ASSERT_OK_AND_ASSIGN(table, set("b", [](SnapshotRef&) {}));
-  EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.type = RefType::kTag; }), IsError(invalid, "Cannot replace a branch by a tag"));
+  EXPECT_THAT(set("b", [](SnapshotRef& ref) { ref.type = RefType::kTag; }),
+              IsError(invalid, "Cannot replace a branch by a tag"));
   ASSERT_OK_AND_ASSIGN(auto same, set("b", [](SnapshotRef&) {}));
   EXPECT_EQ(same, table) << "same snapshot, same retention: no change";
 }
@@ -403,7 +420,8 @@ TEST(TableMetadataBuilder, ASnapshotHasAtMostOneStatisticsEntry) {
   ASSERT_OK_AND_ASSIGN(table, Change(table, {update::RemoveStatistics{SnapshotId{1}}}));
   EXPECT_TRUE(table->statistics.empty());
   statistics.snapshot_id = SnapshotId{2};
-  EXPECT_THAT(Change(table, {update::SetStatistics{statistics}}), IsError(ErrorCode::kInvalidArgument, "unknown snapshot: 2"));
+  EXPECT_THAT(Change(table, {update::SetStatistics{statistics}}),
+              IsError(ErrorCode::kInvalidArgument, "unknown snapshot: 2"));
 }
 
 // --- the rest -----------------------------------------------------------------------------------------------------
@@ -411,11 +429,12 @@ TEST(TableMetadataBuilder, ASnapshotHasAtMostOneStatisticsEntry) {
 TEST(TableMetadataBuilder, MetadataLogKeepsTheNewestEntries) {
   TableMetadataPtr table = NewTable(3, {{"write.metadata.previous-versions-max", "2"}});
   for (int i = 1; i <= 4; ++i) {
-    ASSERT_OK_AND_ASSIGN(table, Change(table, {update::SetProperties{{{"n", std::to_string(i)}}}}, kNow + i,
-                                       "m" + std::to_string(i)));
+    ASSERT_OK_AND_ASSIGN(
+        table, Change(table, {update::SetProperties{{{"n", std::to_string(i)}}}}, kNow + i, "m" + std::to_string(i)));
   }
   EXPECT_EQ(table->metadata_log, (std::vector<MetadataLogEntry>{{kNow + 2, "m3"}, {kNow + 3, "m4"}}));
-  ASSERT_OK_AND_ASSIGN(table, Change(table, {update::SetProperties{{{"write.metadata.previous-versions-max", "0"}}}}, kNow + 5, "m5"));
+  ASSERT_OK_AND_ASSIGN(
+      table, Change(table, {update::SetProperties{{{"write.metadata.previous-versions-max", "0"}}}}, kNow + 5, "m5"));
   EXPECT_EQ(table->metadata_log, (std::vector<MetadataLogEntry>{{kNow + 4, "m5"}})) << "at least one";
   EXPECT_THAT(Change(table, {update::SetProperties{{{"write.metadata.previous-versions-max", "x"}}}}, kNow + 6, "m6"),
               IsError(ErrorCode::kInvalidArgument, "must be a whole number"));
@@ -444,20 +463,23 @@ TEST(TableMetadataBuilder, UpgradesFromVersion1To3WithoutTouchingSnapshots) {
   v1.snapshots[0].manifest_list = "x";
   v1.table_uuid = Uuid();
   auto nameless = std::make_shared<TableMetadata>(v1);
-  EXPECT_THAT(Change(nameless, {update::UpgradeFormatVersion{2}}), IsError(ErrorCode::kInvalidArgument, "UUID is required"));
+  EXPECT_THAT(Change(nameless, {update::UpgradeFormatVersion{2}}),
+              IsError(ErrorCode::kInvalidArgument, "UUID is required"));
   EXPECT_THAT(Change(nameless, {update::UpgradeFormatVersion{2}, update::AssignUuid{Uuid::Random()}}), IsOk());
 }
 
 TEST(TableMetadataBuilder, TheUuidOfATableNeverChanges) {
   TableMetadataPtr table = NewTable();
   EXPECT_THAT(Change(table, {update::AssignUuid{table->table_uuid}}), IsOk());
-  EXPECT_THAT(Change(table, {update::AssignUuid{Uuid::Random()}}), IsError(ErrorCode::kInvalidArgument, "Cannot reassign"));
+  EXPECT_THAT(Change(table, {update::AssignUuid{Uuid::Random()}}),
+              IsError(ErrorCode::kInvalidArgument, "Cannot reassign"));
 }
 
 TEST(TableMetadataBuilder, PropertiesAndLocation) {
   TableMetadataPtr table = NewTable();
-  ASSERT_OK_AND_ASSIGN(auto changed, Change(table, {update::SetProperties{{{"a", "1"}, {"b", "2"}}},
-                                                    update::RemoveProperties{{"b", "absent"}}, update::SetLocation{"s3://c/u/"}}));
+  ASSERT_OK_AND_ASSIGN(auto changed,
+                       Change(table, {update::SetProperties{{{"a", "1"}, {"b", "2"}}},
+                                      update::RemoveProperties{{"b", "absent"}}, update::SetLocation{"s3://c/u/"}}));
   EXPECT_EQ(changed->Property("a", ""), "1");
   EXPECT_EQ(changed->Property("b", "gone"), "gone");
   EXPECT_EQ(changed->location, "s3://c/u");
@@ -482,7 +504,8 @@ TEST(TableMetadataBuilder, ForeignIdsAtTheirLimitDoNotOverflow) {
   foreign.schemas[0] = foreign.schemas[0]->WithId(SchemaId{std::numeric_limits<int32_t>::max()});
   foreign.current_schema_id = foreign.schemas[0]->id();
   auto base = std::make_shared<TableMetadata>(foreign);
-  EXPECT_THAT(Change(base, {update::AddSchema{ThreeColumns()}}), IsError(ErrorCode::kInvalidArgument, "no schema id is left"));
+  EXPECT_THAT(Change(base, {update::AddSchema{ThreeColumns()}}),
+              IsError(ErrorCode::kInvalidArgument, "no schema id is left"));
   EXPECT_THAT(Change(base, {update::AddPartitionSpec{Spec({By(1, Transform::Bucket(9), "b")})}}),
               IsError(ErrorCode::kInvalidArgument, "no partition field id is left"));
 }

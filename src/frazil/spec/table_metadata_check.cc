@@ -11,8 +11,8 @@ constexpr uint64_t kClockToleranceMs = 60'000;
 
 bool IsTooFarBehind(int64_t timestamp_ms, int64_t previous_ms) {
   // Unsigned difference: hostile timestamps may lie more than 2^63 apart.
-  return timestamp_ms < previous_ms &&
-         static_cast<uint64_t>(previous_ms) - static_cast<uint64_t>(timestamp_ms) > kClockToleranceMs;
+  return timestamp_ms<previous_ms&& static_cast<uint64_t>(previous_ms) - static_cast<uint64_t>(timestamp_ms)>
+      kClockToleranceMs;
 }
 
 template <typename Entry>
@@ -42,10 +42,12 @@ Status CheckUnique(const List& list, GetId get_id, std::string_view name) {
 }
 
 Status CheckSchemasSpecsAndOrders(const TableMetadata& metadata) {
-  FRAZIL_TRY(CheckUnique(metadata.schemas, [](const SchemaPtr& schema) { return schema->id(); }, "schemas"));
+  FRAZIL_TRY(CheckUnique(
+      metadata.schemas, [](const SchemaPtr& schema) { return schema->id(); }, "schemas"));
   FRAZIL_TRY(CheckCurrentSchema(metadata));
   SchemaPtr schema = metadata.schema();
-  FRAZIL_TRY(CheckUnique(metadata.partition_specs, [](const PartitionSpec& s) { return s.id(); }, "partition-specs"));
+  FRAZIL_TRY(CheckUnique(
+      metadata.partition_specs, [](const PartitionSpec& s) { return s.id(); }, "partition-specs"));
   const PartitionSpec* spec = metadata.FindSpec(metadata.default_spec_id);
   if (spec == nullptr) {
     return Fail(ErrorCode::kInvalidTable, "Cannot find partition spec with default-spec-id={} from partition-specs",
@@ -58,7 +60,8 @@ Status CheckSchemasSpecsAndOrders(const TableMetadata& metadata) {
                   field.name, field.source_id);
     }
   }
-  FRAZIL_TRY(CheckUnique(metadata.sort_orders, [](const SortOrder& order) { return order.id; }, "sort-orders"));
+  FRAZIL_TRY(CheckUnique(
+      metadata.sort_orders, [](const SortOrder& order) { return order.id; }, "sort-orders"));
   bool has_default_order = false;
   for (const SortOrder& order : metadata.sort_orders) {
     if (order.id == SortOrderId{0} && order.is_sorted()) {
@@ -82,7 +85,8 @@ Status CheckSchemasSpecsAndOrders(const TableMetadata& metadata) {
 }
 
 Status CheckSnapshotsAndRefs(const TableMetadata& metadata) {
-  FRAZIL_TRY(CheckUnique(metadata.snapshots, [](const Snapshot& snapshot) { return snapshot.id; }, "snapshots"));
+  FRAZIL_TRY(CheckUnique(
+      metadata.snapshots, [](const Snapshot& snapshot) { return snapshot.id; }, "snapshots"));
   std::unordered_set<SnapshotId> known;
   for (const Snapshot& snapshot : metadata.snapshots) {
     known.insert(snapshot.id);
@@ -98,8 +102,8 @@ Status CheckSnapshotsAndRefs(const TableMetadata& metadata) {
   }
   for (const auto& [name, ref] : metadata.refs) {
     if (!known.contains(ref.snapshot_id)) {
-      return Fail(ErrorCode::kInvalidTable, "Snapshot for reference {} does not exist in the existing snapshots list: {}",
-                  name, ref.snapshot_id);
+      return Fail(ErrorCode::kInvalidTable,
+                  "Snapshot for reference {} does not exist in the existing snapshots list: {}", name, ref.snapshot_id);
     }
   }
   auto main = metadata.refs.find(kMainBranch);

@@ -31,7 +31,9 @@ nlohmann::json WithSnapshot(int format_version, int64_t id) {
   return json;
 }
 
-Result<TableMetadataPtr> Parse(const nlohmann::json& json) { return ParseTableMetadata(json.dump(), "t.metadata.json"); }
+Result<TableMetadataPtr> Parse(const nlohmann::json& json) {
+  return ParseTableMetadata(json.dump(), "t.metadata.json");
+}
 
 TEST(TableMetadataJson, NoSnapshotIsNullInVersion3AndMinusOneBefore) {
   ASSERT_OK_AND_ASSIGN(auto v3, Parse(Minimal(3)));
@@ -67,34 +69,36 @@ TEST(TableMetadataJson, WritesMembersInTheOrderOfJava) {
   json["snapshots"][0]["added-rows"] = 7;
   json["snapshots"][0]["summary"]["added-records"] = "7";
   ASSERT_OK_AND_ASSIGN(auto metadata, Parse(json));
-  EXPECT_THAT(WriteTableMetadata(*metadata), IsOkAnd(std::string(
-      R"({"format-version":3,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","location":"s3://b/t",)"
-      R"("last-sequence-number":2,"last-updated-ms":5000,"last-column-id":1,"current-schema-id":0,)"
-      R"("schemas":[{"type":"struct","schema-id":0,"fields":[{"id":1,"name":"x","required":true,"type":"long"}]}],)"
-      R"("default-spec-id":0,"partition-specs":[{"spec-id":0,"fields":[]}],"last-partition-id":999,)"
-      R"("default-sort-order-id":0,"sort-orders":[{"order-id":0,"fields":[]}],"properties":{"a":"1","b":"2"},)"
-      R"("current-snapshot-id":10,"next-row-id":7,)"
-      R"("encryption-keys":[{"key-id":"k","encrypted-key-metadata":"AA=="}],)"
-      R"("refs":{"main":{"snapshot-id":10,"type":"branch"}},)"
-      R"("snapshots":[{"sequence-number":1,"snapshot-id":10,"timestamp-ms":4000,)"
-      R"("summary":{"operation":"append","added-records":"7"},"manifest-list":"s3://b/t/metadata/snap.avro",)"
-      R"("schema-id":0,"first-row-id":0,"added-rows":7}],"statistics":[],"partition-statistics":[],)"
-      R"("snapshot-log":[{"timestamp-ms":4000,"snapshot-id":10}],)"
-      R"("metadata-log":[{"timestamp-ms":3000,"metadata-file":"s3://b/t/metadata/0.json"}]})")));
+  EXPECT_THAT(
+      WriteTableMetadata(*metadata),
+      IsOkAnd(std::string(
+          R"({"format-version":3,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","location":"s3://b/t",)"
+          R"("last-sequence-number":2,"last-updated-ms":5000,"last-column-id":1,"current-schema-id":0,)"
+          R"("schemas":[{"type":"struct","schema-id":0,"fields":[{"id":1,"name":"x","required":true,"type":"long"}]}],)"
+          R"("default-spec-id":0,"partition-specs":[{"spec-id":0,"fields":[]}],"last-partition-id":999,)"
+          R"("default-sort-order-id":0,"sort-orders":[{"order-id":0,"fields":[]}],"properties":{"a":"1","b":"2"},)"
+          R"("current-snapshot-id":10,"next-row-id":7,)"
+          R"("encryption-keys":[{"key-id":"k","encrypted-key-metadata":"AA=="}],)"
+          R"("refs":{"main":{"snapshot-id":10,"type":"branch"}},)"
+          R"("snapshots":[{"sequence-number":1,"snapshot-id":10,"timestamp-ms":4000,)"
+          R"("summary":{"operation":"append","added-records":"7"},"manifest-list":"s3://b/t/metadata/snap.avro",)"
+          R"("schema-id":0,"first-row-id":0,"added-rows":7}],"statistics":[],"partition-statistics":[],)"
+          R"("snapshot-log":[{"timestamp-ms":4000,"snapshot-id":10}],)"
+          R"("metadata-log":[{"timestamp-ms":3000,"metadata-file":"s3://b/t/metadata/0.json"}]})")));
 }
 
 TEST(TableMetadataJson, UnknownTransformsAndDroppedColumnsInOldSpecsDoNotBreakLoading) {
   nlohmann::json json = Minimal(3);
   json["partition-specs"].push_back(
-      {{"spec-id", 1}, {"fields", {{{"name", "gone"}, {"transform", "identity"}, {"source-id", 77}, {"field-id", 1000}}}}});
+      {{"spec-id", 1},
+       {"fields", {{{"name", "gone"}, {"transform", "identity"}, {"source-id", 77}, {"field-id", 1000}}}}});
   json["partition-specs"].push_back(
-      {{"spec-id", 2}, {"fields", {{{"name", "z"}, {"transform", "zorder[3]"}, {"source-id", 1}, {"field-id", 1001}}}}});
-  json["sort-orders"].push_back({{"order-id", 4},
-                                 {"fields",
-                                  {{{"transform", "zorder[3]"},
-                                    {"source-id", 77},
-                                    {"direction", "asc"},
-                                    {"null-order", "nulls-first"}}}}});
+      {{"spec-id", 2},
+       {"fields", {{{"name", "z"}, {"transform", "zorder[3]"}, {"source-id", 1}, {"field-id", 1001}}}}});
+  json["sort-orders"].push_back(
+      {{"order-id", 4},
+       {"fields",
+        {{{"transform", "zorder[3]"}, {"source-id", 77}, {"direction", "asc"}, {"null-order", "nulls-first"}}}}});
   ASSERT_OK_AND_ASSIGN(auto metadata, Parse(json));
   EXPECT_EQ(metadata->FindSpec(SpecId{2})->fields()[0].transform.ToString(), "zorder[3]");
   json["default-spec-id"] = 1;
@@ -111,7 +115,8 @@ TEST(TableMetadataJson, IgnoresMembersItDoesNotKnow) {
 
 TEST(TableMetadataJson, RefsAndCurrentSnapshotMustAgree) {
   nlohmann::json dangling = WithSnapshot(3, 10);
-  dangling["refs"] = {{"main", {{"snapshot-id", 10}, {"type", "branch"}}}, {"t", {{"snapshot-id", 4}, {"type", "TAG"}}}};
+  dangling["refs"] = {{"main", {{"snapshot-id", 10}, {"type", "branch"}}},
+                      {"t", {{"snapshot-id", 4}, {"type", "TAG"}}}};
   EXPECT_THAT(Parse(dangling), IsError(ErrorCode::kInvalidTable, "reference t does not exist"));
   nlohmann::json differs = WithSnapshot(3, 10);
   differs["snapshots"].push_back(differs["snapshots"][0]);

@@ -105,8 +105,8 @@ class Collector {
   static bool Once(bool& done) { return !std::exchange(done, true); }
   void RequireRef(const std::string& name) {
     auto found = base_.refs.find(name);
-    out_.push_back(AssertRefSnapshotId{
-        name, found == base_.refs.end() ? std::nullopt : std::optional(found->second.snapshot_id)});
+    out_.push_back(
+        AssertRefSnapshotId{name, found == base_.refs.end() ? std::nullopt : std::optional(found->second.snapshot_id)});
   }
   void RequireCurrentSchema() {
     if (Once(set_schema_) && mode_ == Mode::kUpdate) out_.push_back(AssertCurrentSchemaId{base_.current_schema_id});

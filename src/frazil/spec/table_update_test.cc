@@ -19,14 +19,10 @@ TableMetadata Base() {
 TEST(TableRequirement, HoldsOnTheMetadataItWasTakenFrom) {
   TableMetadata base = Base();
   const std::vector<TableRequirement> requirements = {
-      requirement::AssertTableUuid{base.table_uuid},
-      requirement::AssertRefSnapshotId{"main", SnapshotId{10}},
-      requirement::AssertRefSnapshotId{"new", std::nullopt},
-      requirement::AssertLastAssignedFieldId{FieldId{5}},
-      requirement::AssertCurrentSchemaId{SchemaId{0}},
-      requirement::AssertLastAssignedPartitionId{FieldId{999}},
-      requirement::AssertDefaultSpecId{SpecId{0}},
-      requirement::AssertDefaultSortOrderId{SortOrderId{0}},
+      requirement::AssertTableUuid{base.table_uuid},         requirement::AssertRefSnapshotId{"main", SnapshotId{10}},
+      requirement::AssertRefSnapshotId{"new", std::nullopt}, requirement::AssertLastAssignedFieldId{FieldId{5}},
+      requirement::AssertCurrentSchemaId{SchemaId{0}},       requirement::AssertLastAssignedPartitionId{FieldId{999}},
+      requirement::AssertDefaultSpecId{SpecId{0}},           requirement::AssertDefaultSortOrderId{SortOrderId{0}},
   };
   for (const TableRequirement& requirement : requirements) EXPECT_THAT(CheckRequirement(requirement, &base), IsOk());
 }
@@ -45,7 +41,8 @@ TEST(TableRequirement, SaysWhatSomebodyElseChanged) {
   EXPECT_THAT(check(requirement::AssertCurrentSchemaId{SchemaId{3}}), IsError(code, "current schema changed"));
   EXPECT_THAT(check(requirement::AssertLastAssignedPartitionId{FieldId{1000}}), IsError(code, "partition id changed"));
   EXPECT_THAT(check(requirement::AssertDefaultSpecId{SpecId{3}}), IsError(code, "default partition spec changed"));
-  EXPECT_THAT(check(requirement::AssertDefaultSortOrderId{SortOrderId{3}}), IsError(code, "default sort order changed"));
+  EXPECT_THAT(check(requirement::AssertDefaultSortOrderId{SortOrderId{3}}),
+              IsError(code, "default sort order changed"));
 }
 
 TEST(TableRequirement, RefAssertNullMeansAbsent) {
@@ -70,11 +67,18 @@ TEST(TableRequirement, ACreateAsksOnlyThatThereIsNoTable) {
 TEST(TableRequirement, EachUpdateAsksOnceForWhatItReliesOn) {
   TableMetadata base = Base();
   SnapshotRef ref;
-  const std::vector<TableUpdate> updates = {
-      update::AddSchema{}, update::AddSchema{}, update::SetCurrentSchema{}, update::AddPartitionSpec{},
-      update::SetDefaultSpec{}, update::SetDefaultSortOrder{}, update::AddSnapshot{},
-      update::SetSnapshotRef{"main", ref}, update::SetSnapshotRef{"main", ref}, update::SetSnapshotRef{"new", ref},
-      update::RemoveSnapshots{}, update::SetProperties{}};
+  const std::vector<TableUpdate> updates = {update::AddSchema{},
+                                            update::AddSchema{},
+                                            update::SetCurrentSchema{},
+                                            update::AddPartitionSpec{},
+                                            update::SetDefaultSpec{},
+                                            update::SetDefaultSortOrder{},
+                                            update::AddSnapshot{},
+                                            update::SetSnapshotRef{"main", ref},
+                                            update::SetSnapshotRef{"main", ref},
+                                            update::SetSnapshotRef{"new", ref},
+                                            update::RemoveSnapshots{},
+                                            update::SetProperties{}};
   auto requirements = RequirementsFor(updates, &base);
   ASSERT_EQ(requirements.size(), 8u);
   EXPECT_EQ(std::get<requirement::AssertTableUuid>(requirements[0]).uuid, base.table_uuid);
