@@ -50,6 +50,9 @@ size_t CodePointLength(const std::string& text, size_t at) {
   for (size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 0;
   }
+  // An overlong form sorts behind the code point that it claims to be, so its successor would be no upper bound.
+  const auto second = static_cast<unsigned char>(length > 1 ? text[at + 1] : 0);
+  if ((lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90)) return 0;
   return length;
 }
 
