@@ -1,8 +1,8 @@
 # frazil_module(NAME [FOLDER folder] [ONLY regex] [EXCEPT regex] [DEPS modules...] [THIRD_PARTY targets...])
 #
 # One module of the house: static library frazil_NAME from the sources in src/frazil/<folder> (default: NAME), and the
-# unit-test program frazil_NAME_test from the *_test.cc and *_test_support.cc beside them. A module can include only what its DEPS give, so
-# the link line enforces the levels. ONLY and EXCEPT choose files by their path within the folder.
+# unit-test program frazil_NAME_test from the *_test.cc and *_test_support.cc beside them. A module can include only what
+# its DEPS give, so the link line enforces the levels. ONLY and EXCEPT choose files by their path within the folder.
 # A module without sources yet is an empty stand-in that passes its dependencies on.
 #
 # frazil_test(NAME SOURCES files... [LINK targets...]): a GoogleTest program, each of its cases a ctest.
@@ -63,6 +63,7 @@ function(frazil_module NAME)
     foreach(_file IN LISTS _fuzzers)
       cmake_path(GET _file STEM _fuzzer)
       add_executable(${_fuzzer} ${_root}/${_file})
+      set_property(GLOBAL APPEND PROPERTY FRAZIL_FUZZ_TARGETS ${_fuzzer})
       target_link_libraries(${_fuzzer} PRIVATE frazil_${NAME} frazil_warnings)
       target_link_options(${_fuzzer} PRIVATE -fsanitize=fuzzer)
       set_target_properties(${_fuzzer} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
