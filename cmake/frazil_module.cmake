@@ -5,12 +5,15 @@
 # its DEPS give, so the link line enforces the levels. ONLY and EXCEPT choose files by their path within the folder.
 # A module without sources yet is an empty stand-in that passes its dependencies on.
 #
-# frazil_test(NAME SOURCES files... [LINK targets...]): a GoogleTest program, each of its cases a ctest.
+# frazil_test(NAME SOURCES files... [LINK targets...] [TIMEOUT seconds]): a GoogleTest program, each of its cases a ctest.
 
 include(GoogleTest)
 
 function(frazil_test NAME)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
   add_executable(${NAME} ${arg_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${arg_LINK} frazil_warnings GTest::gmock_main)
   set_property(GLOBAL APPEND PROPERTY FRAZIL_TEST_PROGRAMS ${NAME})
@@ -21,7 +24,7 @@ function(frazil_test NAME)
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
   gtest_discover_tests(${NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    TEST_PREFIX ${NAME}. PROPERTIES TIMEOUT 120 ENVIRONMENT "${_environment}")
+    TEST_PREFIX ${NAME}. PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${_environment}")
 endfunction()
 
 function(frazil_module NAME)
