@@ -76,6 +76,12 @@ class DeleteWhere final : public table::SnapshotChange {
     }
   }
 
+ private:
+  struct Attempt {
+    std::vector<std::string> written;
+    int64_t num_deleted = 0;
+  };
+
   Result<table::OwnDeletes> FindPositions(const table::Table& base) const {
     resolver_.Forget();
     resolver_.Pin(target_.catalog, base);

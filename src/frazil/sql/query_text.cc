@@ -42,7 +42,9 @@ class Rewriter {
       FRAZIL_ASSIGN(bool done, TimeTravel());
       if (done || FoldName() || TimeZone()) continue;
       const Token& token = tokens_[at_++];
-      out_ += token.kind == TokenKind::kQuotedName ? QuoteName(NameOf(token)) : std::string(token.text);
+      // `default` is a word of DuckDB's grammar, and the name of our first namespace.
+      bool is_name = token.kind == TokenKind::kQuotedName || (IsWord(token, "default") && IsSymbol(At(Skip(at_)), "."));
+      out_ += is_name ? QuoteName(NameOf(token)) : std::string(token.text);
       if (!IsBlank(token)) previous_ = token;
     }
     return out_;

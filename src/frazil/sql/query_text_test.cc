@@ -22,6 +22,10 @@ TEST(QueryText, TurnsBackQuotesIntoDoubleQuotes) {
   EXPECT_EQ(Rewrite("select `a b`, `c``d`, `e\"f` from `t`"), "select \"a b\", \"c`d\", \"e\"\"f\" from \"t\"");
 }
 
+TEST(QueryText, QuotesTheDefaultNamespace) {
+  EXPECT_EQ(Rewrite("select default.t.a from default.t"), "select \"default\".t.a from \"default\".t");
+}
+
 TEST(QueryText, RewritesVersions) {
   EXPECT_EQ(Rewrite("select * from db.t VERSION AS OF 12"), "select * from db.t  AT (VERSION => 12)");
   EXPECT_EQ(Rewrite("select * from db.t for system_version as of 'audit'"),

@@ -163,7 +163,7 @@ struct insert_source : peg::seq<peg::at<peg::sor<k_values, k_select, k_with, k_f
 struct insert_into : peg::seq<k_insert, k_into, peg::opt<k_table>, peg::must<table_name>, peg::opt<column_list>,
                               peg::must<insert_source>> {};
 struct alias : peg::seq<peg::opt<k_as>, peg::not_at<k_where>, name> {};
-struct condition : rest {};
+struct condition : peg::seq<peg::not_at<peg::eof>, rest> {};
 struct delete_from : peg::seq<k_delete, peg::must<k_from>, peg::must<table_name>, peg::opt<alias>,
                               peg::opt<k_where, peg::must<condition>>> {};
 struct drop_word : k_drop {};

@@ -148,6 +148,8 @@ class Box {
       widths_.push_back(width);
       shown_.push_back(i);
     }
+    size_t needed = WidthOf(Footer()) + 4;
+    if (Total() < needed) widths_.back() += needed - Total();
   }
 
   void Fit(size_t max_width) {
@@ -175,15 +177,19 @@ class Box {
     }
     for (const Row& row : excerpt_.tail) text += Line(row, Align::kLeft, false);
     text += Rule("├", "┴", "┤");
-    std::string footer = fmt::format("{} row{}", excerpt_.num_rows, excerpt_.num_rows == 1 ? "" : "s");
-    if (excerpt_.num_hidden() > 0) footer += fmt::format(" ({} shown)", excerpt_.num_rows - excerpt_.num_hidden());
-    if (shown_.size() < names_.size()) footer += fmt::format(", {} columns ({} shown)", names_.size(), shown_.size());
     size_t inside = Total() - 4;
-    text += "│ " + Pad(Shorten(footer, inside), inside, Align::kLeft) + " │\n";
+    text += "│ " + Pad(Shorten(Footer(), inside), inside, Align::kLeft) + " │\n";
     return text + "└" + Repeat("─", Total() - 2) + "┘\n";
   }
 
  private:
+  std::string Footer() const {
+    std::string footer = fmt::format("{} row{}", excerpt_.num_rows, excerpt_.num_rows == 1 ? "" : "s");
+    if (excerpt_.num_hidden() > 0) footer += fmt::format(" ({} shown)", excerpt_.num_rows - excerpt_.num_hidden());
+    if (HasGap()) footer += fmt::format(", {} columns ({} shown)", names_.size(), shown_.size());
+    return footer;
+  }
+
   bool HasGap() const { return shown_.size() < names_.size(); }
   size_t GapAfter() const { return (shown_.size() + 1) / 2; }  ///< shown columns before the ellipsis column
 
