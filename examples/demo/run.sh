@@ -19,8 +19,12 @@ fi
 
 title() { printf '\n%s%s%s\n' "$BOLD" "$*" "$PLAIN"; }
 text() { printf '%s\n' "$*"; }
-# A command as the reader could type it.
-command_line() { printf '%s$ %s%s\n' "$DIM" "$*" "$PLAIN"; }
+# A command as the reader could type it; further arguments are its further lines.
+command_line() {
+  printf '%s$ %s' "$DIM" "$1"
+  (($# == 1)) || printf '\n      %s' "${@:2}"
+  printf '%s\n' "$PLAIN"
+}
 fail() {
   printf '%sThe demo failed: %s%s\n' "$RED" "$*" "$PLAIN" >&2
   exit 1
@@ -29,7 +33,7 @@ fail() {
 frazil() { "$FRAZIL_BIN" "$@"; }
 # A query's rows as comma-separated values without the header.
 values() { frazil sql -q -o csv -e "$1" | tail -n +2; }
-grouped() { printf "%'d" "$1" 2>/dev/null | grep , || sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<<"$1"; }
+grouped() { sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again' <<<"$1"; }
 
 rm -rf "$DEMO"
 mkdir -p "$DEMO"
@@ -49,9 +53,9 @@ text "Each flight is upserted when the timetable is published, when it departs a
 "$PYTHON" "$HERE/flights_events.py" "$DEMO/flights.jsonl"
 
 title "2. Upserts by key (date, carrier, flight, origin), $(grouped "$COMMIT_EVERY") events a commit"
-command_line "frazil ingest --from build/demo/flights.jsonl --format json-kv --table demo.flights \\"
-command_line "    --identifier-fields date,carrier,flight,origin --commit-every $COMMIT_EVERY --create \\"
-command_line "    --partition-by 'months(time_hour), bucket(4, carrier)' --columns \"\$(cat examples/demo/columns.sql)\""
+command_line "frazil ingest --from build/demo/flights.jsonl --format json-kv --table demo.flights \\" \
+  "--identifier-fields date,carrier,flight,origin --commit-every $COMMIT_EVERY --create \\" \
+  "--partition-by 'months(time_hour), bucket(4, carrier)' --columns \"\$(cat examples/demo/columns.sql)\""
 frazil ingest --from "$DEMO/flights.jsonl" --format json-kv --table demo.flights \
   --identifier-fields date,carrier,flight,origin --commit-every "$COMMIT_EVERY" --create \
   --partition-by 'months(time_hour), bucket(4, carrier)' --columns "$(<"$HERE/columns.sql")"
@@ -75,12 +79,11 @@ WHERE="date = DATE '${DATE:-2013-07-04}' AND carrier = '${CARRIER:-UA}' AND flig
 COLUMNS_SHOWN="_row_id, _last_updated_sequence_number AS changed_by, status, dest, sched_dep_time, dep_time, dep_delay, arr_time, tailnum"
 
 title "5. SQL: one flight by its key, with its row id"
-command_line "frazil sql -e \"SELECT $COLUMNS_SHOWN"
-command_line "    FROM demo.flights WHERE $WHERE\""
+command_line "frazil sql -e \"SELECT $COLUMNS_SHOWN" "FROM demo.flights WHERE $WHERE\""
 frazil sql -q -e "SELECT $COLUMNS_SHOWN FROM demo.flights WHERE $WHERE"
 if [[ -n ${DATE:-} ]]; then
   title "6. SQL: the same flight as an earlier commit had it; it is the same row"
-  command_line "frazil sql -e \"... FROM demo.flights VERSION AS OF $EARLIER WHERE ...\""
+  command_line "frazil sql -e \"SELECT $COLUMNS_SHOWN" "FROM demo.flights VERSION AS OF $EARLIER WHERE $WHERE\""
   frazil sql -q -e "SELECT $COLUMNS_SHOWN FROM demo.flights VERSION AS OF $EARLIER WHERE $WHERE"
 else
   text "(With commits this large no earlier commit shows a flight that has changed since.)"
