@@ -202,6 +202,19 @@ TEST_F(SessionTest, PrunesFilesByPartitionAndMetrics) {
   EXPECT_THAT(Query("select count(*) from demo.p where id between 120 and 230 or part = 'p3'"), RowsAre("211"));
 }
 
+// A filter that prunes files must not shift the ids that the others inherit.
+TEST_F(SessionTest, RowIdsDoNotDependOnTheFilter) {
+  Do("create table demo.p (id bigint, part bigint) using iceberg partitioned by (part)");
+  Do("insert into demo.p select i, i % 5 from range(50) r(i)");
+  Do("delete from demo.p where id = 7");
+  Do("insert into demo.p select 50 + i, i % 5 from range(50) r(i)");
+  Do("create temp table ids as select id, _row_id as row_id from demo.p");
+  EXPECT_THAT(Query("select count(*), count(distinct row_id), min(row_id), max(row_id) from ids"), RowsAre("99|99|0|99"));
+  for (const char* filter : {"part = 3", "part in (0, 4) and id < 60", "id = 77", "id between 20 and 55"}) {
+    EXPECT_THAT(Query(fmt::format("select count(*) from demo.p join ids using (id) where _row_id <> row_id and {}", filter)), RowsAre("0"));
+  }
+}
+
 TEST_F(SessionTest, PositionsAreAbsoluteWhenRowGroupsArePruned) {
   Do("create table demo.g (id bigint) using iceberg tblproperties ('write.parquet.row-group-size-bytes' = '65536')");
   Do("insert into demo.g select i from range(300000) r(i)");
