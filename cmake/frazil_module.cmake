@@ -15,7 +15,7 @@ function(frazil_test NAME)
     set(arg_TIMEOUT 120)
   endif()
   add_executable(${NAME} ${arg_SOURCES})
-  target_link_libraries(${NAME} PRIVATE ${arg_LINK} frazil_warnings GTest::gmock_main)
+  target_link_libraries(${NAME} PRIVATE frazil_simdjson_first ${arg_LINK} frazil_warnings GTest::gmock_main)
   set_property(GLOBAL APPEND PROPERTY FRAZIL_TEST_PROGRAMS ${NAME})
   # The system pool lets the address sanitizer see overflows of Arrow's buffers.
   set(_environment ARROW_DEFAULT_MEMORY_POOL=system

@@ -16,6 +16,10 @@ if(NOT FRAZIL_FUZZ)
   find_package(GTest REQUIRED)
   find_package(SQLite3 REQUIRED)
   find_package(simdjson REQUIRED)
+  # libparquet exports the symbols of another simdjson that it contains, and the library named first on a program's link
+  # line wins for the whole process: called with our headers, that other one crashes. Every program links this first.
+  add_library(frazil_simdjson_first INTERFACE)
+  target_link_libraries(frazil_simdjson_first INTERFACE simdjson::simdjson)
   find_package(pegtl REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(yaml-cpp REQUIRED)
