@@ -105,6 +105,7 @@ class MemoryKeyIndex : public KeyIndex {
     spec::DeleteFileId vector_id;
     format::DeletionVector deleted;
     std::vector<std::pair<Hash96, int64_t>> revived;  // rows whose bit vanished
+    std::vector<std::optional<spec::RowId>> stored_row_ids;  // theirs too, where the file stores any
   };
   struct Difference {
     table::LiveFiles live;
@@ -219,6 +220,7 @@ class MemoryKeyIndex : public KeyIndex {
     for (const auto& row : scanned.rows) {
       if (vanished.Contains(spec::RowPosition(row.second))) changed.revived.push_back(row);
     }
+    changed.stored_row_ids = std::move(scanned.stored_row_ids);
     return {};
   }
 
@@ -263,9 +265,14 @@ class MemoryKeyIndex : public KeyIndex {
     }
     std::vector<RunEntry> entries;
     for (ChangedVector& changed : difference.changed) {
-      files_[changed.file].vector_id = std::move(changed.vector_id);
-      files_[changed.file].deleted = std::move(changed.deleted);
+      IndexedFile& file = files_[changed.file];
+      file.vector_id = std::move(changed.vector_id);
+      file.deleted = std::move(changed.deleted);
+      // Rows that were dead when the file was first read did not tell their ids then.
+      if (!changed.stored_row_ids.empty()) file.stored_row_ids.resize(changed.stored_row_ids.size());
       for (const auto& [hash, position] : changed.revived) {
+        const auto at = static_cast<size_t>(position);
+        if (at < changed.stored_row_ids.size()) file.stored_row_ids[at] = changed.stored_row_ids[at];
         entries.push_back({hash, changed.file, static_cast<uint32_t>(position)});
       }
     }
