@@ -62,11 +62,11 @@ frazil ingest --from "$DEMO/flights.jsonl" --format json-kv --table demo.flights
 
 title "3. The commits: rows of earlier commits are deleted through deletion vectors, no equality delete is written"
 command_line "frazil table snapshots demo.flights"
-frazil table snapshots demo.flights
+frazil table snapshots demo.flights -q -o table
 
 title "4. SQL: late departures by carrier"
 command_line "frazil sql -f examples/demo/late_departures.sql"
-frazil sql -q -f "$HERE/late_departures.sql"
+frazil sql -q -o table -f "$HERE/late_departures.sql"
 
 # A flight that one of the middle commits knew as scheduled only, of these the one that left latest.
 mapfile -t SNAPSHOTS < <(values "SELECT snapshot_id FROM demo.flights.snapshots ORDER BY committed_at")
@@ -80,11 +80,11 @@ COLUMNS_SHOWN="_row_id, _last_updated_sequence_number AS changed_by, status, des
 
 title "5. SQL: one flight by its key, with its row id"
 command_line "frazil sql -e \"SELECT $COLUMNS_SHOWN" "FROM demo.flights WHERE $WHERE\""
-frazil sql -q -e "SELECT $COLUMNS_SHOWN FROM demo.flights WHERE $WHERE"
+frazil sql -q -o table -e "SELECT $COLUMNS_SHOWN FROM demo.flights WHERE $WHERE"
 if [[ -n ${DATE:-} ]]; then
   title "6. SQL: the same flight as an earlier commit had it; it is the same row"
   command_line "frazil sql -e \"SELECT $COLUMNS_SHOWN" "FROM demo.flights VERSION AS OF $EARLIER WHERE $WHERE\""
-  frazil sql -q -e "SELECT $COLUMNS_SHOWN FROM demo.flights VERSION AS OF $EARLIER WHERE $WHERE"
+  frazil sql -q -o table -e "SELECT $COLUMNS_SHOWN FROM demo.flights VERSION AS OF $EARLIER WHERE $WHERE"
 else
   text "(With commits this large no earlier commit shows a flight that has changed since.)"
 fi
