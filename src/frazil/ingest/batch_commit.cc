@@ -40,18 +40,24 @@ Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const ChangeBatch& batch, c
   return arrow::RecordBatch::Make(schema.MoveValueUnsafe(), static_cast<int64_t>(resolution.rows.size()), std::move(columns));
 }
 
-std::vector<std::string> PathsOf(const std::vector<spec::DataFile>& files) {
-  std::vector<std::string> paths;
-  for (const spec::DataFile& file : files) paths.push_back(file.file_path);
-  return paths;
-}
-
-void MoveTo(std::vector<std::string>& from, std::vector<std::string>& to) {
-  to.insert(to.end(), from.begin(), from.end());
-  from.clear();
-}
-
 }  // namespace
+
+table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline, int64_t next,
+                                 const spec::TableMetadata& metadata, spec::SnapshotId snapshot_id, const Clock& clock) {
+  table::PipelineMarker& ours = marker.pipelines[pipeline.id];
+  ours.writer = pipeline.writer;
+  ours.source = pipeline.source;
+  ours.partitions[kFilePartition] = {.next = next, .leader_epoch = std::nullopt};
+  ours.committed_at_ms = clock.NowMs();
+  table::FileChanges changes;
+  changes.summary = {{table::kMarkerSummaryKey, table::WriteMarkerJson(marker, snapshot_id)},
+                     {"engine-name", "frazil"},
+                     {"engine-version", kVersion}};
+  changes.other_updates.push_back(spec::update::SetProperties{
+      {{table::MarkerPropertyKey(spec::kMainBranch),
+        table::WriteMarkerPropertyJson({.marker = marker, .table_uuid = metadata.table_uuid, .head = snapshot_id})}}});
+  return changes;
+}
 
 BatchCommit::BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> changes, const PipelineIdentity& pipeline,
                          index::KeyIndex& index, spec::SchemaPtr schema, Executor* executor, Clock& clock)
@@ -78,7 +84,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
     return tl::unexpected(Error(ErrorCode::kFenced, "the table's schema changed while a batch was being written")
                               .WithHint("run the command again to continue with the new schema"));
   }
-  MoveTo(puffins_of_attempt_, abandoned_);
+  std::set<std::string>& used = files_of_attempt_.emplace_back();
   FRAZIL_ASSIGN(table::EffectiveMarker effective, table::FindEffectiveMarker(base, spec::kMainBranch));
   FRAZIL_TRY(CheckFence(effective));
 
@@ -90,32 +96,19 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
 
   FRAZIL_ASSIGN(table::MergedDeletes merged, table::MergeDeletes(base, resolution_.deletes, index_.live_files(),
                                                                  scan::ReadPositionDeletes(base.io())));
-  puffins_of_attempt_ = merged.puffin_paths;
+  written_.insert(merged.puffin_paths.begin(), merged.puffin_paths.end());
+  used.insert(merged.puffin_paths.begin(), merged.puffin_paths.end());
+  for (const spec::DataFile& file : files_) used.insert(file.file_path);
 
-  table::FileChanges changes;
+  table::FileChanges changes = MarkerChanges(std::move(effective.marker), pipeline_, batch_.end, metadata, snapshot_id, clock_);
   for (const spec::DataFile& file : files_) changes.added_data_files.push_back({.file = file});
   changes.added_delete_files = std::move(merged.added_delete_files);
   changes.removed_delete_files = std::move(merged.removed_delete_files);
   changes.removed_data_files = std::move(merged.removed_data_files);
-
-  table::Marker marker = std::move(effective.marker);
-  table::PipelineMarker& ours = marker.pipelines[pipeline_.id];
-  ours.writer = pipeline_.writer;
-  ours.source = pipeline_.source;
-  ours.partitions[kFilePartition] = {.next = batch_.end, .leader_epoch = std::nullopt};
-  ours.committed_at_ms = clock_.NowMs();
-  changes.summary = {{table::kMarkerSummaryKey, table::WriteMarkerJson(marker, snapshot_id)},
-                     {"engine-name", "frazil"},
-                     {"engine-version", kVersion}};
-  changes.other_updates.push_back(spec::update::SetProperties{
-      {{table::MarkerPropertyKey(spec::kMainBranch),
-        table::WriteMarkerPropertyJson({.marker = marker, .table_uuid = metadata.table_uuid, .head = snapshot_id})}}});
   return changes;
 }
 
 Status BatchCommit::WriteRows(const table::Table& base) {
-  std::vector<std::string> old_paths = PathsOf(files_);
-  MoveTo(old_paths, abandoned_);
   files_.clear();
   known_keys_.clear();
   rows_are_written_ = true;
@@ -126,6 +119,7 @@ Status BatchCommit::WriteRows(const table::Table& base) {
   std::vector<write::RowLocation> locations;
   FRAZIL_TRY(writer->Write(*rows, &locations));
   FRAZIL_ASSIGN(files_, writer->Finish());
+  for (const spec::DataFile& file : files_) written_.insert(file.file_path);
 
   // The index learns the keys of our own files from here instead of reading them back.
   std::vector<Hash96> hash_of_row(static_cast<size_t>(batch_.rows->num_rows()));
@@ -148,18 +142,22 @@ Status BatchCommit::WriteRows(const table::Table& base) {
   return {};
 }
 
+void BatchCommit::DeleteAllBut(table::Table& table, const std::set<std::string>& used) {
+  std::vector<std::string> paths;
+  std::set_difference(written_.begin(), written_.end(), used.begin(), used.end(), std::back_inserter(paths));
+  if (!paths.empty()) (void)table.io()->Delete(paths);  // best effort: they are orphans, and orphan removal finds them
+}
+
 Result<table::CommitOutcome> BatchCommit::Run(table::Table& table) {
   auto outcome = table::CommitSnapshot(table, *this, {.allow_empty = true}, clock_);
   if (!outcome) {
-    if (outcome.error().code() != ErrorCode::kCommitUnknown) {
-      std::vector<std::string> paths = PathsOf(files_);
-      MoveTo(paths, abandoned_);
-      MoveTo(puffins_of_attempt_, abandoned_);
-      (void)table.io()->Delete(abandoned_);  // best effort: they are orphans, and orphan removal finds them
-    }
+    if (outcome.error().code() != ErrorCode::kCommitUnknown) DeleteAllBut(table, {});
     return outcome;
   }
-  if (!abandoned_.empty()) (void)table.io()->Delete(abandoned_);
+  // A lost reply may have hidden that an earlier attempt won: then the files of that one are the table's. When nobody
+  // can say which, all stay.
+  const auto committed = static_cast<size_t>(outcome->committed_attempt);
+  if (committed > 0 && committed <= files_of_attempt_.size()) DeleteAllBut(table, files_of_attempt_[committed - 1]);
   FRAZIL_TRY(index_.FollowTo(table, table.metadata()->current_snapshot(), known_keys_));
   return outcome;
 }

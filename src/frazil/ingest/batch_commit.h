@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct PipelineIdentity {
   std::string writer;
   std::map<std::string, std::string> source;
 };
+
+/// What a commit carries besides files: the base's effective marker with `pipeline` moved to record `next`, in the summary
+/// and in the table property (ingest.md rule 5).
+table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline, int64_t next,
+                                 const spec::TableMetadata& metadata, spec::SnapshotId snapshot_id, const Clock& clock);
 
 /// Commits one batch of changes exactly once: an attempt resolves the keys on its base, writes rows and vectors, and
 /// carries the marker; the batch enters the index only after the commit succeeded (ingest.md rules 2, 5, 6, 8, 10).
@@ -43,6 +49,7 @@ class BatchCommit : public table::SnapshotChange {
  private:
   Status CheckFence(const table::EffectiveMarker& marker) const;
   Status WriteRows(const table::Table& base);
+  void DeleteAllBut(table::Table& table, const std::set<std::string>& used);
 
   const ChangeBatch& batch_;
   const std::vector<KeyChange> changes_;
@@ -56,8 +63,8 @@ class BatchCommit : public table::SnapshotChange {
   bool rows_are_written_ = false;
   std::vector<spec::DataFile> files_;                    ///< of the written rows
   std::map<std::string, index::KnownKeys> known_keys_;   ///< of those files
-  std::vector<std::string> abandoned_;                   ///< written by attempts that lost
-  std::vector<std::string> puffins_of_attempt_;
+  std::set<std::string> written_;                        ///< data files and Puffins of all attempts
+  std::vector<std::set<std::string>> files_of_attempt_;  ///< which of them each attempt commits
 };
 
 }  // namespace frazil::ingest

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "frazil/ingest/batch_commit.h"
+#include "frazil/ingest/start_commit.h"
 
 namespace frazil::ingest {
 namespace {
@@ -53,10 +54,12 @@ class FileIngest {
     FRAZIL_TRY(source_.CheckSame(start.recorded_source));
     if (!start.notice.empty()) Notice(start.notice);
     if (start.next > 0) Notice(fmt::format("going on after {} committed records of {}", start.next, pipeline_.id));
+    source_.StopOn(options_.stop);
     FRAZIL_TRY(source_.SkipTo(start.next));
+    if (start.is_reset) FRAZIL_TRY(CommitStart(table_, pipeline_, start.next, clock_));
     progress_.committed_records = start.next;
     batch_start_ = start.next;
-    return index_->FollowTo(table_, metadata.current_snapshot(), {});
+    return index_->FollowTo(table_, table_.metadata()->current_snapshot(), {});
   }
 
   Status ReadAll(JsonDecoder& decoder) {
@@ -64,6 +67,7 @@ class FileIngest {
         options_.budget == nullptr ? std::numeric_limits<int64_t>::max() : options_.budget->limit_bytes() / kBatchShareOfLimit;
     for (;;) {
       if (options_.stop != nullptr && options_.stop->load()) {
+        FRAZIL_TRY(WaitForCommit());
         return Fail(ErrorCode::kShuttingDown, "stopped; {} records are committed", progress_.committed_records);
       }
       FRAZIL_ASSIGN(const std::optional<std::string_view> line, source_.Next());

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,11 +90,24 @@ Status FileSource::CheckSame(const std::map<std::string, std::string>& recorded)
           .WithHint("its first bytes changed; give the new data another file name"));
 }
 
+Status FileSource::WaitForBytes() const {
+  // Polled in slices: a signal may arrive just before the call, and would not interrupt it then.
+  constexpr int kSliceMs = 100;
+  for (;;) {
+    if (stop_ != nullptr && stop_->load()) return Fail(ErrorCode::kShuttingDown, "stopped while waiting for {}", path_);
+    pollfd descriptor{descriptor_, POLLIN, 0};
+    const int ready = poll(&descriptor, 1, kSliceMs);
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return Fail(ErrorCode::kIo, "cannot wait for: {}: {}", std::strerror(errno), path_);
+  }
+}
+
 Status FileSource::Fill() {
   if (begin_ > 0) {
     buffer_.erase(0, begin_);
     begin_ = 0;
   }
+  if (!size_bytes_) FRAZIL_TRY(WaitForBytes());
   const size_t old_size = buffer_.size();
   buffer_.resize(old_size + kReadBytes);
   ssize_t n;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,8 +34,11 @@ class FileSource {
   Status CheckSame(const std::map<std::string, std::string>& recorded) const;
 
   /// The next line without its newline, none at the end. Valid until the next call. kInvalidArgument when a line is
-  /// longer than 64 MiB.
+  /// longer than 64 MiB, kShuttingDown when `stop` was set while it waited.
   Result<std::optional<std::string_view>> Next();
+
+  /// A pipe may stay silent for hours: waiting for it ends within a moment of `stop` being set.
+  void StopOn(const std::atomic<bool>* stop) { stop_ = stop; }
 
   /// Skips the records before `ordinal`; kInvalidArgument when the source ends before.
   Status SkipTo(int64_t ordinal);
@@ -47,11 +51,13 @@ class FileSource {
  private:
   FileSource() = default;
   Status Fill();
+  Status WaitForBytes() const;
 
   std::string path_;
   std::string id_;
   std::map<std::string, std::string> identity_;
   int descriptor_ = -1;
+  const std::atomic<bool>* stop_ = nullptr;
   std::optional<int64_t> size_bytes_;
   std::string buffer_;
   size_t begin_ = 0;  // of the unread bytes in buffer_

@@ -89,8 +89,9 @@ Status JsonDecoder::DecodeObject(const object& record) {
 
 Status JsonDecoder::DecodeFlat(const object& record) {
   if (!options_.op_column.empty()) {
+    FRAZIL_ASSIGN(const std::optional<element> op, FindOnce(record, options_.op_column));
     std::string_view text;
-    if (record.at_key(options_.op_column).get(text) != simdjson::SUCCESS) {
+    if (!op || op->get(text) != simdjson::SUCCESS) {
       return Fail(ErrorCode::kInvalidArgument, "the record has no text member '{}' that says what to do", options_.op_column);
     }
     FRAZIL_ASSIGN(const ChangeKind kind, ParseOp(text));
@@ -100,18 +101,19 @@ Status JsonDecoder::DecodeFlat(const object& record) {
 }
 
 Status JsonDecoder::DecodeKeyValue(const object& record) {
+  FRAZIL_ASSIGN(const std::optional<element> key_member, FindOnce(record, "key"));
   object key;
-  if (record.at_key("key").get(key) != simdjson::SUCCESS) {
+  if (!key_member || key_member->get(key) != simdjson::SUCCESS) {
     return Fail(ErrorCode::kInvalidArgument, "the record has no object member 'key'");
   }
-  element value;
-  if (record.at_key("value").get(value) != simdjson::SUCCESS) {
+  FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(record, "value"));
+  if (!value) {
     return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the record has no member 'value'")
                               .WithHint("a delete has \"value\": null"));
   }
-  if (value.is_null()) return AppendTombstone(key);
+  if (value->is_null()) return AppendTombstone(key);
   object row;
-  if (value.get(row) != simdjson::SUCCESS) return Fail(ErrorCode::kInvalidArgument, "'value' is neither an object nor null");
+  if (value->get(row) != simdjson::SUCCESS) return Fail(ErrorCode::kInvalidArgument, "'value' is neither an object nor null");
   FRAZIL_TRY(CheckSameKey(row, key));
   return AppendRow(row, &key);
 }
@@ -120,12 +122,11 @@ Status JsonDecoder::DecodeKeyValue(const object& record) {
 Status JsonDecoder::CheckSameKey(const object& row, const object& key) const {
   for (const size_t column : key_columns_) {
     const spec::Field& field = schema_->fields()[column];
-    element in_row;
-    element in_key;
-    if (row.at_key(field.name).get(in_row) != simdjson::SUCCESS) continue;
-    if (key.at_key(field.name).get(in_key) != simdjson::SUCCESS) continue;
-    FRAZIL_ASSIGN(const spec::Value row_value, ValueFromJson(in_row, field.type, field.name));
-    FRAZIL_ASSIGN(const spec::Value key_value, ValueFromJson(in_key, field.type, field.name));
+    FRAZIL_ASSIGN(const std::optional<element> in_row, FindOnce(row, field.name));
+    FRAZIL_ASSIGN(const std::optional<element> in_key, FindOnce(key, field.name));
+    if (!in_row || !in_key) continue;
+    FRAZIL_ASSIGN(const spec::Value row_value, ValueFromJson(*in_row, field.type, field.name));
+    FRAZIL_ASSIGN(const spec::Value key_value, ValueFromJson(*in_key, field.type, field.name));
     if (!spec::SameValue(row_value, key_value)) {
       return Fail(ErrorCode::kInvalidArgument, "key and value disagree on identifier field '{}'", field.name);
     }
@@ -155,9 +156,10 @@ Status JsonDecoder::AppendRow(const object& row, const object* key) {
   }
   if (key != nullptr) {
     for (const size_t column : key_columns_) {
-      element value;
-      if (seen_[column] || key->at_key(schema_->fields()[column].name).get(value) != simdjson::SUCCESS) continue;
-      FRAZIL_TRY(columns_[column].Append(value));
+      if (seen_[column]) continue;
+      FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(*key, schema_->fields()[column].name));
+      if (!value) continue;
+      FRAZIL_TRY(columns_[column].Append(*value));
       seen_[column] = true;
     }
   }
@@ -169,11 +171,11 @@ Status JsonDecoder::AppendRow(const object& row, const object* key) {
 Status JsonDecoder::AppendTombstone(const object& key) {
   for (const size_t column : key_columns_) {
     const spec::Field& field = schema_->fields()[column];
-    element value;
-    if (key.at_key(field.name).get(value) != simdjson::SUCCESS) {
+    FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(key, field.name));
+    if (!value) {
       return Fail(ErrorCode::kInvalidArgument, "a delete must give every identifier field, '{}' is missing", field.name);
     }
-    FRAZIL_TRY(columns_[column].Append(value));
+    FRAZIL_TRY(columns_[column].Append(*value));
     seen_[column] = true;
   }
   for (size_t i = 0; i < columns_.size(); ++i) {

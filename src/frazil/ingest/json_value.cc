@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <arrow/api.h>
 #include <arrow/extension/uuid.h>
@@ -69,9 +70,11 @@ Result<spec::Value> FromNumber(const element& json, const spec::Type& type, cons
     case TypeId::kDouble: return spec::Value(json.get_double().value_unsafe());
     case TypeId::kDecimal: {
       if (json.type() != element_type::DOUBLE) return FromText(ShortText(json), json, type, column);
-      // The parser made a double of it: its shortest text is the number as written, up to 15 digits.
+      // The parser made a double of it: its shortest text is the number as written, up to 15 significant digits. One
+      // digit more, and 9007199254740993.0 would come out as ...992.
       const std::string text = fmt::format("{}", json.get_double().value_unsafe());
-      if (std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) > 16) {
+      const std::string_view significant = std::string_view(text).substr(std::min(text.find_first_of("123456789"), text.size()));
+      if (std::count_if(significant.begin(), significant.end(), [](char c) { return c >= '0' && c <= '9'; }) > 15) {
         return Fail(ErrorCode::kInvalidArgument, "column '{}': a decimal of more than 15 digits must be a JSON string: {}",
                     column, text);
       }
@@ -91,10 +94,10 @@ Status CheckChildren(const element& json, const spec::Field& field, const std::s
       simdjson::dom::object object;
       if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, field.type, column);
       for (const spec::Field& child : field.type.fields()) {
-        element value;
         const std::string name = column + "." + child.name;
-        if (object.at_key(child.name).get(value) == simdjson::SUCCESS) {
-          FRAZIL_TRY(CheckNested(value, child, name));
+        FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(object, child.name));
+        if (value) {
+          FRAZIL_TRY(CheckNested(*value, child, name));
         } else if (child.required && spec::IsNull(child.write_default)) {
           return Fail(ErrorCode::kInvalidArgument, "required field is missing: '{}'", name);
         }
@@ -113,7 +116,13 @@ Status CheckChildren(const element& json, const spec::Field& field, const std::s
       }
       simdjson::dom::object object;
       if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, field.type, column);
-      for (const auto entry : object) FRAZIL_TRY(CheckNested(entry.value, field.type.map_value(), column + ".value"));
+      std::set<std::string_view> keys;
+      for (const auto entry : object) {
+        if (!keys.insert(entry.key).second) {
+          return Fail(ErrorCode::kInvalidArgument, "column '{}' has a key twice: '{}'", column, entry.key);
+        }
+        FRAZIL_TRY(CheckNested(entry.value, field.type.map_value(), column + ".value"));
+      }
       return {};
     }
     default: FRAZIL_TRY(ValueFromJson(json, field.type, column)); return {};
@@ -194,7 +203,8 @@ Status AppendChecked(arrow::ArrayBuilder& builder, const element& json, const sp
     case TypeId::kList: {
       auto& parent = static_cast<arrow::ListBuilder&>(builder);
       FRAZIL_TRY(FromArrow(parent.Append()));
-      for (const element value : json.get_array().value_unsafe()) {
+      const simdjson::dom::array array = json.get_array().value_unsafe();  // not in the loop's head: it would not live
+      for (const element value : array) {
         FRAZIL_TRY(AppendChild(*parent.value_builder(), value, field.type.element()));
       }
       return {};
@@ -202,7 +212,8 @@ Status AppendChecked(arrow::ArrayBuilder& builder, const element& json, const sp
     case TypeId::kMap: {
       auto& parent = static_cast<arrow::MapBuilder&>(builder);
       FRAZIL_TRY(FromArrow(parent.Append()));
-      for (const auto entry : json.get_object().value_unsafe()) {
+      const simdjson::dom::object object = json.get_object().value_unsafe();
+      for (const auto entry : object) {
         FRAZIL_TRY(AppendPrimitive(*parent.key_builder(), field.type.key().type, std::string(entry.key)));
         FRAZIL_TRY(AppendChild(*parent.item_builder(), entry.value, field.type.map_value()));
       }
@@ -227,6 +238,16 @@ bool HoldsExtension(const arrow::DataType& type) {
 }
 
 }  // namespace
+
+Result<std::optional<element>> FindOnce(const simdjson::dom::object& object, std::string_view name) {
+  std::optional<element> found;
+  for (const auto member : object) {
+    if (member.key != name) continue;
+    if (found) return Fail(ErrorCode::kInvalidArgument, "member '{}' is there twice", name);
+    found = member.value;
+  }
+  return found;
+}
 
 Result<spec::Value> ValueFromJson(const element& json, const spec::Type& type, const std::string& column) {
   switch (json.type()) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -18,6 +20,10 @@ namespace frazil::ingest {
 /// times as ISO 8601 or with a blank for the T, "Z" or an offset for timestamptz; uuid canonical; binary and fixed in
 /// base64. `column` is for messages. kInvalidArgument with the column, the value and the type.
 Result<spec::Value> ValueFromJson(const simdjson::dom::element& json, const spec::Type& type, const std::string& column);
+
+/// The member of that name, none when it is absent. kInvalidArgument when it is there twice: readers of JSON disagree on
+/// which one counts, so either would be a guess.
+Result<std::optional<simdjson::dom::element>> FindOnce(const simdjson::dom::object& object, std::string_view name);
 
 /// One column under construction: JSON in, an Arrow array of format::ArrowTypeOf(type) out. One thread.
 class JsonColumn {

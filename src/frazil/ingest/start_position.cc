@@ -47,10 +47,12 @@ Result<StartPosition> FindStartPosition(const table::EffectiveMarker& effective,
   }
   switch (reset) {
     case ResetOffsets::kEarliest:
+      start.is_reset = true;
       start.notice = "offsets reset: the source is read from its beginning";
       return start;
     case ResetOffsets::kProperty:
       if (claimed == nullptr) break;
+      start.is_reset = true;
       start.next = NextOf(*claimed);
       start.recorded_source = claimed->source;
       start.notice = fmt::format("offsets reset: going on at record {} as the table property says", start.next);

@@ -1,0 +1,154 @@
+#include "frazil/ingest/change_batch.h"
+
+#include <map>
+#include <optional>
+#include <random>
+
+#include "frazil/base/test_support.h"
+
+namespace frazil::ingest {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr ChangeKind kU = ChangeKind::kUpsert;
+constexpr ChangeKind kT = ChangeKind::kTombstone;
+constexpr ChangeKind kP = ChangeKind::kPoison;
+
+std::vector<KeyChange> OfOneKey(const std::vector<ChangeKind>& kinds) {
+  return CollapseRows(std::vector<Hash96>(kinds.size(), Hash96{1, 2}), kinds);
+}
+
+KeyChange Change(int64_t last_row, bool cleared) { return {.hash = {1, 2}, .last_row = last_row, .cleared = cleared}; }
+
+TEST(Collapse, TakesTheLastUpsert) { EXPECT_THAT(OfOneKey({kU, kU, kU}), ElementsAre(Change(2, false))); }
+
+TEST(Collapse, RemembersATombstoneBeforeTheLastUpsert) {
+  EXPECT_THAT(OfOneKey({kU, kT, kU}), ElementsAre(Change(2, true)));
+  EXPECT_THAT(OfOneKey({kT, kU, kU}), ElementsAre(Change(2, true)));
+}
+
+TEST(Collapse, EndsWithATombstone) {
+  EXPECT_THAT(OfOneKey({kU, kT}), ElementsAre(Change(-1, true)));
+  EXPECT_THAT(OfOneKey({kT}), ElementsAre(Change(-1, true)));
+}
+
+TEST(Collapse, PassesPoisonOver) {
+  EXPECT_THAT(OfOneKey({kU, kP}), ElementsAre(Change(0, false)));
+  EXPECT_THAT(OfOneKey({kP, kP}), IsEmpty());
+}
+
+TEST(Collapse, GivesOneChangeAKeyAscendingByHash) {
+  const std::vector<KeyChange> changes =
+      CollapseRows({{5, 0}, {1, 9}, {5, 0}, {1, 3}, {0, 0}}, {kU, kU, kT, kU, kP});
+  EXPECT_THAT(changes, ElementsAre(KeyChange{{1, 3}, 3, false}, KeyChange{{1, 9}, 1, false}, KeyChange{{5, 0}, -1, true}));
+}
+
+// ---- Where batches are cut changes nothing, row identity included (rule 1). ----
+
+struct Row {
+  int64_t value;
+  bool is_old;  ///< still the row that was there before: its _row_id must be kept
+  bool operator==(const Row&) const = default;
+};
+using Table = std::map<Hash96, Row>;
+
+struct Record {
+  Hash96 key;
+  ChangeKind kind;
+};
+
+/// The definition: one record at a time.
+void Fold(Table& table, const Record& record, int64_t offset) {
+  if (record.kind == kP) return;
+  if (record.kind == kT) {
+    table.erase(record.key);
+    return;
+  }
+  const auto found = table.find(record.key);
+  if (found == table.end()) {
+    table[record.key] = {offset, false};
+  } else {
+    found->second.value = offset;
+  }
+}
+
+/// What the resolver makes of a collapsed batch.
+void Apply(Table& table, const std::vector<Record>& records, size_t begin, size_t end) {
+  std::vector<Hash96> hashes;
+  std::vector<ChangeKind> kinds;
+  for (size_t i = begin; i < end; ++i) {
+    hashes.push_back(records[i].key);
+    kinds.push_back(records[i].kind);
+  }
+  for (const KeyChange& change : CollapseRows(hashes, kinds)) {
+    const auto found = table.find(change.hash);
+    if (change.last_row < 0) {
+      table.erase(change.hash);
+    } else if (found != table.end() && !change.cleared) {
+      found->second.value = static_cast<int64_t>(begin) + change.last_row;
+    } else {
+      table[change.hash] = {static_cast<int64_t>(begin) + change.last_row, false};
+    }
+  }
+}
+
+Table FoldAll(Table table, const std::vector<Record>& records) {
+  for (size_t i = 0; i < records.size(); ++i) Fold(table, records[i], static_cast<int64_t>(i));
+  return table;
+}
+
+TEST(Collapse, GivesTheSameForEveryCutOfEveryShortSequence) {
+  const Hash96 key{1, 0};
+  int num_cases = 0;
+  for (size_t length = 1; length <= 6; ++length) {
+    for (uint32_t kinds = 0; kinds < (1u << length); ++kinds) {
+      std::vector<Record> records;
+      for (size_t i = 0; i < length; ++i) records.push_back({key, (kinds >> i & 1) != 0 ? kU : kT});
+      for (const bool is_there : {false, true}) {
+        const Table before = is_there ? Table{{key, {-1, true}}} : Table{};
+        const Table expected = FoldAll(before, records);
+        for (uint32_t cuts = 0; cuts < (1u << (length - 1)); ++cuts) {
+          Table table = before;
+          size_t begin = 0;
+          for (size_t i = 1; i <= length; ++i) {
+            if (i < length && (cuts >> (i - 1) & 1) == 0) continue;
+            Apply(table, records, begin, i);
+            begin = i;
+          }
+          ASSERT_EQ(table, expected) << "kinds " << kinds << " cuts " << cuts << " length " << length;
+          ++num_cases;
+        }
+      }
+    }
+  }
+  EXPECT_GT(num_cases, 4000);
+}
+
+TEST(Collapse, GivesTheSameForRandomCutsOfLongSequences) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Record> records;
+    const size_t length = 1 + random() % 80;
+    for (size_t i = 0; i < length; ++i) {
+      const unsigned kind = random() % 10;
+      const auto part = static_cast<uint32_t>(random() % 3);
+      records.push_back({{random() % 3, part}, kind < 6 ? kU : kind < 9 ? kT : kP});
+    }
+    Table before;
+    for (uint32_t i = 0; i < 3; ++i) before[{i, i}] = {-1, true};
+    Table table = before;
+    for (size_t begin = 0; begin < length;) {
+      const size_t end = std::min(length, begin + 1 + random() % 12);
+      Apply(table, records, begin, end);
+      begin = end;
+    }
+    ASSERT_EQ(table, FoldAll(before, records)) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace frazil::ingest
