@@ -197,8 +197,7 @@ TEST(DeletionVectorConformance, RefusesHostileInputsOfRoaringLibraries) {
     EXPECT_THAT(DeletionVector::Decode(input), IsError(ErrorCode::kCorruptData, "corrupt"));
     EXPECT_THAT(ValidateRoaring32(input), IsError(ErrorCode::kCorruptData, "corrupt roaring bitmap"));
   }
-  EXPECT_THAT(DeletionVector::Decode(BlobOf(Golden("64maphighvals.bin"))),
-              IsError(ErrorCode::kCorruptData, "corrupt"));
+  EXPECT_THAT(DeletionVector::Decode(BlobOf(Golden("64maphighvals.bin"))), IsError(ErrorCode::kCorruptData, "corrupt"));
 }
 
 // Reported fault C 10, the cases that lie in the blob.

@@ -45,7 +45,8 @@ std::string MetadataText(const SparkFixture& fixture) {
   EXPECT_NE(file, nullptr) << path;
   std::string text;
   char buffer[16384];
-  for (int got = 0; file && (got = gzread(file.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(got));
+  for (int got = 0; file && (got = gzread(file.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
   return text;
 }
 
@@ -59,7 +60,8 @@ TableParts PartsOf(const SparkFixture& fixture) {
     if (parsed) parts.schema = *parsed;
   }
   for (const json& fields : parts.metadata["partition-specs"]) {
-    auto parsed = spec::ParsePartitionFieldsJson(spec::SpecId(fields["spec-id"].get<int32_t>()), fields["fields"].dump());
+    auto parsed =
+        spec::ParsePartitionFieldsJson(spec::SpecId(fields["spec-id"].get<int32_t>()), fields["fields"].dump());
     EXPECT_THAT(parsed, IsOk());
     if (parsed) parts.specs.push_back(*parsed);
   }
@@ -108,7 +110,8 @@ json ExpectedForm(const SparkFixture& fixture, const DataFile& file) {
           {"file_format", std::string(FileFormatName(file.file_format))},
           {"spec_id", file.spec_id.value()},
           {"record_count", file.record_count},
-          {"referenced_data_file", file.referenced_data_file ? json(fixture.RelativePath(*file.referenced_data_file)) : json()},
+          {"referenced_data_file",
+           file.referenced_data_file ? json(fixture.RelativePath(*file.referenced_data_file)) : json()},
           {"content_offset", OrNull(file.content_offset)},
           {"content_size_in_bytes", OrNull(file.content_size_in_bytes)},
           {"equality_ids", equality_ids},
@@ -153,7 +156,8 @@ TEST_P(SparkManifests, EveryListAndEveryManifestOfEveryListIsReadAndAddsUp) {
       }
       using Counts = std::pair<int64_t, int64_t>;
       EXPECT_EQ(seen[spec::EntryStatus::kAdded], Counts(*manifest.added_files_count, *manifest.added_rows_count));
-      EXPECT_EQ(seen[spec::EntryStatus::kExisting], Counts(*manifest.existing_files_count, *manifest.existing_rows_count));
+      EXPECT_EQ(seen[spec::EntryStatus::kExisting],
+                Counts(*manifest.existing_files_count, *manifest.existing_rows_count));
       EXPECT_EQ(seen[spec::EntryStatus::kDeleted], Counts(*manifest.deleted_files_count, *manifest.deleted_rows_count));
     }
   }
@@ -165,7 +169,8 @@ TEST_P(SparkManifests, ManifestsReadWithoutTheirTableAgreeWithTheirListUpToInher
   const TableParts parts = PartsOf(fixture);
   const json* snapshot = CurrentSnapshot(parts.metadata);
   ASSERT_NE(snapshot, nullptr);
-  ASSERT_OK_AND_ASSIGN(auto manifests, ReadManifestList(*fixture.file_io(), (*snapshot)["manifest-list"].get<std::string>()));
+  ASSERT_OK_AND_ASSIGN(auto manifests,
+                       ReadManifestList(*fixture.file_io(), (*snapshot)["manifest-list"].get<std::string>()));
   for (const ManifestFile& manifest : manifests) {
     ASSERT_OK_AND_ASSIGN(Bytes bytes, fixture.file_io()->ReadFile(manifest.manifest_path));
     ASSERT_EQ(static_cast<int64_t>(bytes.size()), manifest.manifest_length);
@@ -189,7 +194,8 @@ TEST_P(SparkLiveFiles, LiveFilesOfTheCurrentSnapshotAreThoseThatSparkSees) {
   const json* snapshot = CurrentSnapshot(parts.metadata);
   ASSERT_NE(snapshot, nullptr);
   std::multiset<json> ours;
-  for (const ManifestEntry& entry : LiveEntries(fixture, parts, *snapshot)) ours.insert(ExpectedForm(fixture, entry.data_file));
+  for (const ManifestEntry& entry : LiveEntries(fixture, parts, *snapshot))
+    ours.insert(ExpectedForm(fixture, entry.data_file));
   const std::multiset<json> theirs(fixture.expected()["files"].begin(), fixture.expected()["files"].end());
   EXPECT_EQ(ours, theirs);
 }
@@ -227,7 +233,9 @@ TEST_P(SparkManifests, DeletionVectorsCarryTheFieldsThatFindTheirBlob) {
     EXPECT_LE(*vector.content_offset + *vector.content_size_in_bytes, vector.file_size_in_bytes);
     int num_targets = 0;
     for (const ManifestEntry& other : live) {
-      if (other.data_file.content != spec::FileContent::kData || other.data_file.file_path != *vector.referenced_data_file) continue;
+      if (other.data_file.content != spec::FileContent::kData ||
+          other.data_file.file_path != *vector.referenced_data_file)
+        continue;
       ++num_targets;
       EXPECT_EQ(other.data_file.spec_id, vector.spec_id);
       EXPECT_TRUE(spec::PartitionTupleEqual()(other.data_file.partition, vector.partition));
@@ -243,14 +251,18 @@ std::string Describe(const format::AvroNode& node) {
   std::string text = fmt::format("{}{}{}", AvroKindName(node.kind), node.name.empty() ? "" : ":" + node.name,
                                  node.logical_type.empty() ? "" : "/" + node.logical_type);
   if (node.element_id) text += fmt::format("#{}", *node.element_id);
-  if (node.kind == format::AvroKind::kFixed) text += fmt::format("[{} {} {}]", node.fixed_size, node.precision, node.scale);
+  if (node.kind == format::AvroKind::kFixed)
+    text += fmt::format("[{} {} {}]", node.fixed_size, node.precision, node.scale);
   if (node.adjust_to_utc) text += " utc";
-  for (const auto& field : node.fields) text += fmt::format("{{{}#{} {}}}", field.name, field.field_id.value_or(-1), Describe(*field.type));
+  for (const auto& field : node.fields)
+    text += fmt::format("{{{}#{} {}}}", field.name, field.field_id.value_or(-1), Describe(*field.type));
   for (const auto& child : node.children) text += "<" + Describe(*child) + ">";
   return text;
 }
 
-void ExpectSameJson(const std::string& ours, const std::string& theirs) { EXPECT_EQ(json::parse(ours), json::parse(theirs)); }
+void ExpectSameJson(const std::string& ours, const std::string& theirs) {
+  EXPECT_EQ(json::parse(ours), json::parse(theirs));
+}
 
 /// Java's header of the first manifest or list that fits.
 TEST_P(SparkManifests, OurSchemasAreThoseOfJava) {
@@ -265,7 +277,8 @@ TEST_P(SparkManifests, OurSchemasAreThoseOfJava) {
     if (header.contains("partition-spec")) {
       record = "manifest_entry";
       ASSERT_OK_AND_ASSIGN(auto schema, spec::ParseSchemaJson(header.at("schema")));
-      ASSERT_OK_AND_ASSIGN(auto partition_spec, spec::ParsePartitionFieldsJson(spec::SpecId(0), header.at("partition-spec")));
+      ASSERT_OK_AND_ASSIGN(auto partition_spec,
+                           spec::ParsePartitionFieldsJson(spec::SpecId(0), header.at("partition-spec")));
       fields = format::ManifestEntryFields(version, format::PartitionFields(partition_spec, *schema));
       EXPECT_EQ(json::parse(spec::WriteSchemaJson(*schema)), json::parse(header.at("schema"))) << path;
       EXPECT_EQ(spec::WritePartitionFieldsJson(partition_spec), header.at("partition-spec")) << path;
@@ -281,22 +294,27 @@ TEST_P(SparkManifests, OurSchemasAreThoseOfJava) {
 
 TEST(ManifestLists, CountsAreFoundUnderTheirOldAndTheirNewNames) {
   for (const char* name : {"manifest-list-v2-1.avro", "manifest-list-v2-2.avro"}) {
-    ASSERT_OK_AND_ASSIGN(auto manifests, format::ReadManifestListBytes(GoldenBytes(std::string("iceberg-spec/manifest-lists/") + name), name));
+    ASSERT_OK_AND_ASSIGN(auto manifests, format::ReadManifestListBytes(
+                                             GoldenBytes(std::string("iceberg-spec/manifest-lists/") + name), name));
     ASSERT_THAT(manifests, SizeIs(1)) << name;
-    EXPECT_TRUE(manifests[0].added_files_count && manifests[0].existing_files_count && manifests[0].deleted_files_count) << name;
-    EXPECT_TRUE(manifests[0].added_rows_count && manifests[0].existing_rows_count && manifests[0].deleted_rows_count) << name;
+    EXPECT_TRUE(manifests[0].added_files_count && manifests[0].existing_files_count && manifests[0].deleted_files_count)
+        << name;
+    EXPECT_TRUE(manifests[0].added_rows_count && manifests[0].existing_rows_count && manifests[0].deleted_rows_count)
+        << name;
     EXPECT_TRUE(manifests[0].has_live_files()) << name;
     EXPECT_GT(*manifests[0].added_files_count + *manifests[0].existing_files_count, 0) << name;
   }
 }
 
 TEST(ManifestLists, EncryptedListIsRefusedByName) {
-  EXPECT_THAT(format::ReadManifestListBytes(GoldenBytes("iceberg-spec/manifest-lists/manifest-list-v3-encrypted.avro"), "list.avro"),
+  EXPECT_THAT(format::ReadManifestListBytes(GoldenBytes("iceberg-spec/manifest-lists/manifest-list-v3-encrypted.avro"),
+                                            "list.avro"),
               IsError(ErrorCode::kNotSupported, "encrypted Avro file: list.avro"));
 }
 
 TEST(AvroSchemas, OfIcebergRustAreUnderstood) {
-  for (const char* name : {"avro_schema_manifest_entry.json", "avro_schema_manifest_file_v1.json", "avro_schema_manifest_file_v2.json"}) {
+  for (const char* name :
+       {"avro_schema_manifest_entry.json", "avro_schema_manifest_file_v1.json", "avro_schema_manifest_file_v2.json"}) {
     const Bytes text = GoldenBytes(std::string("iceberg-spec/avro-schemas/") + name);
     ASSERT_OK_AND_ASSIGN(auto schema, format::ParseAvroSchema(AsText(text)));
     EXPECT_EQ(schema->kind, format::AvroKind::kRecord) << name;

@@ -37,8 +37,9 @@ std::vector<std::string> TextsOf(const io::InputFile& file, const PuffinFooter& 
 
 TEST(PuffinConformance, ReadsTheSampleFiles) {
   const std::string second("some blob \0 binary data 🤯 that is not very very very very very very long, is it?", 83);
-  for (const auto& [name, footer_size] : std::map<std::string, int64_t>{
-           {"sample-metric-data-uncompressed.bin", 355 - 4 - 9 - 83}, {"sample-metric-data-compressed-zstd.bin", 314}}) {
+  for (const auto& [name, footer_size] :
+       std::map<std::string, int64_t>{{"sample-metric-data-uncompressed.bin", 355 - 4 - 9 - 83},
+                                      {"sample-metric-data-compressed-zstd.bin", 314}}) {
     SCOPED_TRACE(name);
     ASSERT_OK_AND_ASSIGN(const auto file, OpenFixture("puffin/" + name));
     ASSERT_OK_AND_ASSIGN(const PuffinFooter footer, ReadPuffinFooter(*file));

@@ -82,7 +82,8 @@ Json Ours(const arrow::Array& array, int64_t row) {
     case Type::LIST: {
       const auto& list = static_cast<const arrow::ListArray&>(array);
       Json elements = Json::array();
-      for (int64_t i = list.value_offset(row); i < list.value_offset(row + 1); ++i) elements.push_back(Ours(*list.values(), i));
+      for (int64_t i = list.value_offset(row); i < list.value_offset(row + 1); ++i)
+        elements.push_back(Ours(*list.values(), i));
       return elements;
     }
     case Type::MAP: {
@@ -97,7 +98,8 @@ Json Ours(const arrow::Array& array, int64_t row) {
     case Type::STRUCT: {
       const auto& members = static_cast<const arrow::StructArray&>(array);
       Json object = Json::object();
-      for (int i = 0; i < members.num_fields(); ++i) object[members.type()->field(i)->name()] = Ours(*members.field(i), row);
+      for (int i = 0; i < members.num_fields(); ++i)
+        object[members.type()->field(i)->name()] = Ours(*members.field(i), row);
       return object;
     }
     default: return text();
@@ -170,7 +172,8 @@ class SparkTable {
       if (!batch) break;
       for (int64_t row = 0; row < batch->num_rows(); ++row) {
         Json object = Json::object();
-        for (int i = 0; i < batch->num_columns(); ++i) object[batch->schema()->field(i)->name()] = Ours(*batch->column(i), row);
+        for (int i = 0; i < batch->num_columns(); ++i)
+          object[batch->schema()->field(i)->name()] = Ours(*batch->column(i), row);
         if (object.contains("_file")) object["_file"] = BaseName(object["_file"]);
         read.rows.push_back(std::move(object));
       }
@@ -191,7 +194,8 @@ class SparkTable {
     for (const Json& row : read->rows) ours.push_back(row.dump());
     for (const Json& row : rows) {
       Json object = Json::object();
-      for (const auto& field : read->schema->fields()) object[field->name()] = Theirs(row.at(field->name()), *field->type());
+      for (const auto& field : read->schema->fields())
+        object[field->name()] = Theirs(row.at(field->name()), *field->type());
       theirs.push_back(object.dump());
     }
     std::sort(ours.begin(), ours.end());
@@ -207,32 +211,36 @@ class SparkTable {
 class ReadableSparkTable : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReadableSparkTable, ReadsAsSparkReadsIt) {
-  static const std::map<std::string, std::vector<std::string>> unreadable = {
-      {"variant", {"v"}}, {"javatypes", {"c_timestamptz_ns"}}};
+  static const std::map<std::string, std::vector<std::string>> unreadable = {{"variant", {"v"}},
+                                                                             {"javatypes", {"c_timestamptz_ns"}}};
   SparkTable table(GetParam());
   auto skipped = unreadable.find(GetParam());
   if (skipped != unreadable.end()) {
     for (const std::string& column : skipped->second) {
       auto refused = table.Query("SELECT `" + column + "` FROM " + GetParam());
       ASSERT_THAT(refused, IsError(ErrorCode::kNotSupported, column));
-      std::printf("not yet readable: %s.%s: %s\n", GetParam().c_str(), column.c_str(), refused.error().ToString().c_str());
+      std::printf("not yet readable: %s.%s: %s\n", GetParam().c_str(), column.c_str(),
+                  refused.error().ToString().c_str());
     }
   }
-  table.ExpectRows(table.expected().at("rows"), GetParam(), skipped == unreadable.end() ? std::vector<std::string>() : skipped->second);
+  table.ExpectRows(table.expected().at("rows"), GetParam(),
+                   skipped == unreadable.end() ? std::vector<std::string>() : skipped->second);
 }
 
 TEST_P(ReadableSparkTable, CountsRowsOfEverySnapshot) {
   SparkTable table(GetParam());
   if (!table.expected().contains("snapshots")) GTEST_SKIP() << "not recorded for this table";
   for (const Json& snapshot : table.expected().at("snapshots")) {
-    auto read = table.Query(fmt::format("SELECT count(*) AS n FROM {} VERSION AS OF {}", GetParam(), snapshot.at("snapshot_id").get<int64_t>()));
+    auto read = table.Query(fmt::format("SELECT count(*) AS n FROM {} VERSION AS OF {}", GetParam(),
+                                        snapshot.at("snapshot_id").get<int64_t>()));
     ASSERT_THAT(read, IsOk());
     EXPECT_EQ(read->rows.at(0).at("n"), std::to_string(snapshot.at("rows_at_snapshot").get<int64_t>()));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Spark, ReadableSparkTable,
-                         testing::Values("alltypes", "evolve", "javatypes", "lineage", "part_dv", "refs", "spec_evo", "variant"),
+                         testing::Values("alltypes", "evolve", "javatypes", "lineage", "part_dv", "refs", "spec_evo",
+                                         "variant"),
                          [](const auto& instance) { return instance.param; });
 
 TEST(SparkTable, LineageIsRightAfterEveryStep) {
@@ -248,7 +256,8 @@ TEST(SparkTable, BranchesAndTagsHaveTheirOwnRows) {
   table.ExpectRows(table.expected().at("branch_dev_rows"), "refs VERSION AS OF 'dev'");
   table.ExpectRows(table.expected().at("branch_dev_rows"), "refs.branch_dev");
   table.ExpectRows(table.expected().at("tag_rows"), "refs VERSION AS OF 'keep-me'");
-  EXPECT_THAT(table.Query(fmt::format("SELECT * FROM refs VERSION AS OF {}", table.expected().at("expired_snapshot").get<int64_t>())),
+  EXPECT_THAT(table.Query(fmt::format("SELECT * FROM refs VERSION AS OF {}",
+                                      table.expected().at("expired_snapshot").get<int64_t>())),
               IsError(ErrorCode::kNotFound, "4911012046686240577"));
 }
 

@@ -35,7 +35,9 @@ class SparkFixtureFileIO : public io::FileIO {
     return std::string(FRAZIL_TEST_DATA_DIR) + "/spark-v3/" + plain.substr(kRecordedRoot.size());
   }
 
-  Result<std::unique_ptr<io::InputFile>> Open(const std::string& path) const override { return inner_->Open(Map(path)); }
+  Result<std::unique_ptr<io::InputFile>> Open(const std::string& path) const override {
+    return inner_->Open(Map(path));
+  }
   Result<std::unique_ptr<io::OutputFile>> Create(const std::string& path) override {
     return Fail(ErrorCode::kNotSupported, "writing into the fixtures: {}", path);
   }
@@ -52,7 +54,8 @@ class SparkFixtureFileIO : public io::FileIO {
 /// One table of tests/fixtures/spark-v3.
 class SparkFixture {
  public:
-  explicit SparkFixture(std::string name) : name_(std::move(name)), expected_(nlohmann::json::parse(GoldenText("spark-v3/" + name_ + "/expected.json"))) {}
+  explicit SparkFixture(std::string name)
+      : name_(std::move(name)), expected_(nlohmann::json::parse(GoldenText("spark-v3/" + name_ + "/expected.json"))) {}
 
   static std::vector<std::string> TableNames() {
     return {"alltypes", "evolve", "javatypes", "lineage", "part_dv", "refs", "spec_evo", "upgraded", "variant"};
@@ -77,7 +80,8 @@ class SparkFixture {
   std::vector<std::string> FilesIn(const std::string& folder, std::string_view suffix) const {
     std::vector<std::string> paths;
     for (const std::string& file : GoldenFiles("spark-v3/" + name_ + "/" + folder)) {
-      if (file.ends_with(suffix)) paths.push_back("file:" + std::string(SparkFixtureFileIO::kRecordedRoot) + file.substr(9));
+      if (file.ends_with(suffix))
+        paths.push_back("file:" + std::string(SparkFixtureFileIO::kRecordedRoot) + file.substr(9));
     }
     return paths;
   }

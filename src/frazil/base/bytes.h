@@ -15,9 +15,7 @@ using Bytes = std::vector<std::byte>;
 using ByteView = std::span<const std::byte>;
 
 inline ByteView AsBytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
-inline std::string_view AsText(ByteView bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view AsText(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 inline Bytes CopyBytes(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
 static_assert(std::endian::native == std::endian::little, "big-endian machines need byte swaps in bytes.h");

@@ -54,8 +54,9 @@ std::string EscapeJson(std::string_view text) {
 void Log::Configure(LogLevel level, Format format) {
   state().format = format;
   state().logger->set_level(ToSpdlog(level));
-  state().logger->set_pattern(format == Format::kJson ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":"%v"})"
-                                                      : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
+  state().logger->set_pattern(format == Format::kJson
+                                  ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":"%v"})"
+                                  : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
                               spdlog::pattern_time_type::utc);
 }
 

@@ -27,10 +27,10 @@ bool MemoryBudget::TryChange(int64_t delta) {
 
 Result<MemoryBudget::Reservation> MemoryBudget::Reserve(int64_t bytes, const std::string& what) {
   if (!TryChange(bytes)) {
-    return tl::unexpected(Error(ErrorCode::kResourceExhausted,
-                                fmt::format("memory limit reached: {} needs {} bytes, {} of {} are in use", what, bytes,
-                                            used_bytes(), limit_bytes_))
-                              .WithHint("raise --memory-limit"));
+    return tl::unexpected(
+        Error(ErrorCode::kResourceExhausted, fmt::format("memory limit reached: {} needs {} bytes, {} of {} are in use",
+                                                         what, bytes, used_bytes(), limit_bytes_))
+            .WithHint("raise --memory-limit"));
   }
   return Reservation(this, bytes);
 }
@@ -38,11 +38,10 @@ Result<MemoryBudget::Reservation> MemoryBudget::Reserve(int64_t bytes, const std
 Status MemoryBudget::Reservation::Resize(int64_t bytes) {
   if (budget_ == nullptr) return Fail(ErrorCode::kInternal, "resize of an empty memory reservation");
   if (!budget_->TryChange(bytes - bytes_)) {
-    return tl::unexpected(
-        Error(ErrorCode::kResourceExhausted,
-              fmt::format("memory limit reached: {} more bytes wanted, {} of {} are in use", bytes - bytes_,
-                          budget_->used_bytes(), budget_->limit_bytes()))
-            .WithHint("raise --memory-limit"));
+    return tl::unexpected(Error(ErrorCode::kResourceExhausted,
+                                fmt::format("memory limit reached: {} more bytes wanted, {} of {} are in use",
+                                            bytes - bytes_, budget_->used_bytes(), budget_->limit_bytes()))
+                              .WithHint("raise --memory-limit"));
   }
   bytes_ = bytes;
   return {};

@@ -18,7 +18,8 @@ class SyncPoint {
   using Listener = std::function<void(std::string_view name)>;
 
   static void Hit(std::string_view name) {
-    if (armed_.load(std::memory_order_relaxed)) [[unlikely]] Notify(name);
+    if (armed_.load(std::memory_order_relaxed)) [[unlikely]]
+      Notify(name);
   }
 
   /// Installs a listener (an empty one disarms). Called on the thread that hits the point.

@@ -35,7 +35,8 @@ class Catalog {
   virtual Status DropNamespace(const Namespace& levels) = 0;
   virtual Result<std::vector<Namespace>> ListNamespaces(const Namespace& parent) const = 0;
   virtual Result<std::map<std::string, std::string>> LoadNamespace(const Namespace& levels) const = 0;
-  virtual Status SetNamespaceProperties(const Namespace& levels, const std::map<std::string, std::string>& properties) = 0;
+  virtual Status SetNamespaceProperties(const Namespace& levels,
+                                        const std::map<std::string, std::string>& properties) = 0;
 
   virtual Result<std::vector<TableName>> ListTables(const Namespace& levels) const = 0;
   /// `request.location` empty: the catalog's default place. kNotFound when the namespace does not exist.
@@ -47,7 +48,8 @@ class Catalog {
   /// With requirement::AssertCreate the table must not exist and is created, `update::SetLocation` being its place.
   /// Without updates only the requirements are checked. Files that fell off the metadata log are deleted when
   /// `write.metadata.delete-after-commit.enabled` is set, best effort.
-  virtual Result<LoadedTable> CommitTable(const TableName& name, const std::vector<spec::TableRequirement>& requirements,
+  virtual Result<LoadedTable> CommitTable(const TableName& name,
+                                          const std::vector<spec::TableRequirement>& requirements,
                                           const std::vector<spec::TableUpdate>& updates) = 0;
   /// Removes the name; `purge` also deletes the metadata files, the current one and those of its log, best effort.
   /// Manifests, data and delete files are deleted one level up, by whoever can read manifests: load the table, drop it,

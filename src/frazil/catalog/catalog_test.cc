@@ -27,9 +27,9 @@ std::shared_ptr<Catalog> MakeMemory(const TempDir&, std::shared_ptr<io::FileIO> 
 }
 
 std::shared_ptr<Catalog> MakeSqlite(const TempDir& folder, std::shared_ptr<io::FileIO> io, Clock& clock) {
-  auto catalog = OpenSqliteCatalog({.name = "test", .file = folder.Join("new/folder/catalog.db"),
-                                    .warehouse = "mem:/warehouse/"},
-                                   std::move(io), clock);
+  auto catalog =
+      OpenSqliteCatalog({.name = "test", .file = folder.Join("new/folder/catalog.db"), .warehouse = "mem:/warehouse/"},
+                        std::move(io), clock);
   EXPECT_THAT(catalog, IsOk());
   return *catalog;
 }
@@ -130,7 +130,8 @@ TEST_P(CatalogContract, ATableNeedsItsNamespace) {
 
 TEST_P(CatalogContract, NamesThatMakeNoFolderAreRefused) {
   for (const std::string name : {"", ".", "..", "a/b", "/", "a\nb", "a\x7f"}) {
-    EXPECT_THAT(catalog_->CreateTable({{"db"}, name}, SmallTable()), IsError(ErrorCode::kInvalidArgument, "table name"));
+    EXPECT_THAT(catalog_->CreateTable({{"db"}, name}, SmallTable()),
+                IsError(ErrorCode::kInvalidArgument, "table name"));
     EXPECT_THAT(catalog_->CreateNamespace({"ok", name}, {}), IsError(ErrorCode::kInvalidArgument, "namespace level"));
   }
   EXPECT_THAT(catalog_->CreateNamespace({}, {}), IsError(ErrorCode::kInvalidArgument, "at least one level"));
@@ -197,8 +198,7 @@ TEST_P(CatalogContract, ACommitOnAStaleBaseIsAConflictAndLeavesNoFile) {
     ASSERT_THAT(committed, IsOk());
     faster = committed->metadata_location;
   };
-  EXPECT_THAT(catalog_->CommitTable(t_, {}, SetProperty("slower", "yes")),
-              IsError(ErrorCode::kCommitConflict, faster));
+  EXPECT_THAT(catalog_->CommitTable(t_, {}, SetProperty("slower", "yes")), IsError(ErrorCode::kCommitConflict, faster));
   const LoadedTable loaded = Load(t_);
   EXPECT_EQ(loaded.metadata_location, faster);
   EXPECT_EQ(PropertyOf(loaded, "slower"), "<none>");
@@ -212,7 +212,8 @@ TEST_P(CatalogContract, ACommitOnAStaleBaseIsAConflictAndLeavesNoFile) {
 TEST_P(CatalogContract, ACommitToATableDroppedMeanwhileFindsNoTable) {
   Create(t_);
   before_swap_ = [&] { ASSERT_THAT(catalog_->DropTable(t_, false), IsOk()); };
-  EXPECT_THAT(catalog_->CommitTable(t_, {}, SetProperty("a", "b")), IsError(ErrorCode::kNotFound, "dropped or renamed"));
+  EXPECT_THAT(catalog_->CommitTable(t_, {}, SetProperty("a", "b")),
+              IsError(ErrorCode::kNotFound, "dropped or renamed"));
   EXPECT_THAT(Files(), SizeIs(1));
 }
 
@@ -350,10 +351,11 @@ TEST_P(CatalogContract, OddTableNamesWork) {
 
 TEST_P(CatalogContract, ALostReplyIsAnAppliedCommit) {
   std::string failing = "commit.after";
-  const auto flaky = MakeFaultInjectingCatalog(catalog_, [&](std::string_view operation, const TableName& name) -> Status {
-    if (operation == failing) return Fail(ErrorCode::kCommitUnknown, "injected: {}", name.ToString());
-    return {};
-  });
+  const auto flaky =
+      MakeFaultInjectingCatalog(catalog_, [&](std::string_view operation, const TableName& name) -> Status {
+        if (operation == failing) return Fail(ErrorCode::kCommitUnknown, "injected: {}", name.ToString());
+        return {};
+      });
   const LoadedTable created = Create(t_);
   EXPECT_THAT(flaky->CommitTable(t_, {}, SetProperty("a", "1")), IsError(ErrorCode::kCommitUnknown, "injected: db.t"));
   EXPECT_EQ(PropertyOf(Load(t_), "a"), "1");

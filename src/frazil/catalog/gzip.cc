@@ -63,7 +63,8 @@ Result<Bytes> Gunzip(ByteView bytes, int64_t max_bytes, const std::string& path)
     const int result = inflate(&stream, Z_NO_FLUSH);
     AppendBytes(out, ByteView(chunk.data(), chunk.size() - stream.avail_out));
     if (static_cast<int64_t>(out.size()) > max_bytes) {
-      return Fail(ErrorCode::kResourceExhausted, "gzip unpacks to more than the limit of {} bytes: {}", max_bytes, path);
+      return Fail(ErrorCode::kResourceExhausted, "gzip unpacks to more than the limit of {} bytes: {}", max_bytes,
+                  path);
     }
     if (result == Z_STREAM_END) {
       if (stream.avail_in == 0) return out;

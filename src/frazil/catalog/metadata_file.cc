@@ -60,9 +60,8 @@ Result<std::string> WriteMetadataFile(io::FileIO& io, const spec::TableMetadata&
   FRAZIL_ASSIGN(const bool gzip, WantsGzip(metadata));
   FRAZIL_ASSIGN(const std::string json, spec::WriteTableMetadata(metadata));
   const int64_t version = previous_location.empty() ? 0 : VersionOf(previous_location) + 1;
-  const std::string location =
-      fmt::format("{}/{:05}-{}{}.metadata.json", MetadataFolder(metadata), version, Uuid::Random().ToString(),
-                  gzip ? ".gz" : "");
+  const std::string location = fmt::format("{}/{:05}-{}{}.metadata.json", MetadataFolder(metadata), version,
+                                           Uuid::Random().ToString(), gzip ? ".gz" : "");
   if (gzip) {
     FRAZIL_ASSIGN(const Bytes packed, Gzip(AsBytes(json)));
     FRAZIL_TRY(io.WriteFile(location, packed));

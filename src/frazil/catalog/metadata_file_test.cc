@@ -74,7 +74,8 @@ TEST_F(MetadataFile, AnUnknownCodecIsRefusedByName) {
 }
 
 TEST_F(MetadataFile, LiesWhereThePropertySays) {
-  EXPECT_TRUE(Write(*Metadata({{"write.metadata.path", "mem:/elsewhere/m/"}}), "").starts_with("mem:/elsewhere/m/00000-"));
+  EXPECT_TRUE(
+      Write(*Metadata({{"write.metadata.path", "mem:/elsewhere/m/"}}), "").starts_with("mem:/elsewhere/m/00000-"));
 }
 
 TEST_F(MetadataFile, GzipIsKnownByItsBytesUnderAnyName) {

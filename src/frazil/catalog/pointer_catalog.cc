@@ -155,8 +155,8 @@ Status PointerCatalog::Settle(const TableName& name, const std::string& metadata
     return outcome;
   }
   const auto current = LoadTable(name);
-  const bool applied = current && (current->metadata_location == metadata_location ||
-                                   LogHolds(*current->metadata, metadata_location));
+  const bool applied =
+      current && (current->metadata_location == metadata_location || LogHolds(*current->metadata, metadata_location));
   if (applied) return {};
   return outcome;
 }

@@ -26,8 +26,7 @@ class PointerCatalog : public Catalog {
   Status DropNamespace(const Namespace& levels) override;
   Result<std::vector<Namespace>> ListNamespaces(const Namespace& parent) const override;
   Result<std::map<std::string, std::string>> LoadNamespace(const Namespace& levels) const override;
-  Status SetNamespaceProperties(const Namespace& levels,
-                                const std::map<std::string, std::string>& properties) override;
+  Status SetNamespaceProperties(const Namespace& levels, const std::map<std::string, std::string>& properties) override;
 
   Result<std::vector<TableName>> ListTables(const Namespace& levels) const override;
   Result<LoadedTable> CreateTable(const TableName& name, spec::CreateTableRequest request) override;

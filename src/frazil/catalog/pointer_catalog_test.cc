@@ -12,11 +12,11 @@ using ::testing::SizeIs;
 /// How a write ends whose confirmation is lost.
 enum class Loss {
   kNone,
-  kApplied,           ///< it was applied
-  kNotApplied,        ///< it never arrived
-  kAppliedThenBuilt,  ///< it was applied, and others have committed since
+  kApplied,            ///< it was applied
+  kNotApplied,         ///< it never arrived
+  kAppliedThenBuilt,   ///< it was applied, and others have committed since
   kAppliedThenSilent,  ///< it was applied, and the store does not answer afterwards
-  kUnavailable,       ///< definitely not applied
+  kUnavailable,        ///< definitely not applied
 };
 
 class LossyPointerStore : public PointerStore {

@@ -18,10 +18,9 @@ class SqlitePointerStore : public PointerStore {
   Status CreateTables() {
     std::lock_guard lock(mutex_);
     // Asked first, so that opening an existing catalog takes no write lock.
-    FRAZIL_ASSIGN(const auto tables,
-                  database_.Query("SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
-                                  "('iceberg_tables', 'iceberg_namespace_properties')",
-                                  {}));
+    FRAZIL_ASSIGN(const auto tables, database_.Query("SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
+                                                     "('iceberg_tables', 'iceberg_namespace_properties')",
+                                                     {}));
     if (tables.size() == 2) return {};
     FRAZIL_TRY(database_.BeginImmediate());
     return Finish(Access::kWrite, CreateCatalogTables(database_));

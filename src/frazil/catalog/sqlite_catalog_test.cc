@@ -22,7 +22,9 @@ using ::testing::SizeIs;
 class SqliteCatalog : public ::testing::Test {
  protected:
   Result<std::shared_ptr<Catalog>> Open(int busy_timeout_ms = 30'000, const std::string& name = "test") {
-    return OpenSqliteCatalog({.name = name, .file = file_, .warehouse = "file://" + folder_.Join("warehouse"),
+    return OpenSqliteCatalog({.name = name,
+                              .file = file_,
+                              .warehouse = "file://" + folder_.Join("warehouse"),
                               .busy_timeout_ms = busy_timeout_ms},
                              io_);
   }
@@ -38,12 +40,14 @@ class SqliteCatalog : public ::testing::Test {
     return rows.value_or(std::vector<SqliteDatabase::Row>());
   }
   void MakeV0() {
-    Execute("CREATE TABLE iceberg_tables (catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL, "
-            "table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), "
-            "previous_metadata_location VARCHAR(1000), PRIMARY KEY (catalog_name, table_namespace, table_name))");
-    Execute("CREATE TABLE iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL, "
-            "namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL, "
-            "PRIMARY KEY (catalog_name, namespace, property_key))");
+    Execute(
+        "CREATE TABLE iceberg_tables (catalog_name VARCHAR(255) NOT NULL, table_namespace VARCHAR(255) NOT NULL, "
+        "table_name VARCHAR(255) NOT NULL, metadata_location VARCHAR(1000), "
+        "previous_metadata_location VARCHAR(1000), PRIMARY KEY (catalog_name, table_namespace, table_name))");
+    Execute(
+        "CREATE TABLE iceberg_namespace_properties (catalog_name VARCHAR(255) NOT NULL, "
+        "namespace VARCHAR(255) NOT NULL, property_key VARCHAR(255) NOT NULL, property_value VARCHAR(1000) NOT NULL, "
+        "PRIMARY KEY (catalog_name, namespace, property_key))");
   }
 
   TempDir folder_;

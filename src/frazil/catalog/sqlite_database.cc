@@ -23,7 +23,8 @@ Error SqliteError(sqlite3* handle, std::string_view doing, const std::string& fi
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-    case SQLITE_CANTOPEN: return Error(ErrorCode::kIo, text).WithHint("check the permissions of the file and its folder");
+    case SQLITE_CANTOPEN:
+      return Error(ErrorCode::kIo, text).WithHint("check the permissions of the file and its folder");
     case SQLITE_IOERR: return Error(ErrorCode::kIo, text);
     default: return Error(ErrorCode::kInternal, text);
   }

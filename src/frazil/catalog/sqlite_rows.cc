@@ -63,10 +63,11 @@ Result<std::optional<PointerEntry>> SqliteRows::Find(const TableName& name) {
 }
 
 Result<std::vector<TableName>> SqliteRows::Tables(const Namespace& levels) {
-  FRAZIL_ASSIGN(const auto rows,
-                database_.Query("SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2" +
-                                    OnlyTables() + " ORDER BY table_name",
-                                {catalog_name_, NamespaceText(levels)}));
+  FRAZIL_ASSIGN(
+      const auto rows,
+      database_.Query("SELECT table_name FROM iceberg_tables WHERE catalog_name = ?1 AND table_namespace = ?2" +
+                          OnlyTables() + " ORDER BY table_name",
+                      {catalog_name_, NamespaceText(levels)}));
   std::vector<TableName> names;
   for (const auto& row : rows) names.push_back({levels, row[0].value_or("")});
   return names;
@@ -74,9 +75,9 @@ Result<std::vector<TableName>> SqliteRows::Tables(const Namespace& levels) {
 
 Status SqliteRows::Insert(const TableName& name, const std::string& metadata_location) {
   const std::string columns = "catalog_name, table_namespace, table_name, metadata_location";
-  const std::string sql = has_type_ ? "INSERT INTO iceberg_tables (" + columns + ", iceberg_type) " +
-                                          "VALUES (?1, ?2, ?3, ?4, 'TABLE')"
-                                    : "INSERT INTO iceberg_tables (" + columns + ") VALUES (?1, ?2, ?3, ?4)";
+  const std::string sql =
+      has_type_ ? "INSERT INTO iceberg_tables (" + columns + ", iceberg_type) " + "VALUES (?1, ?2, ?3, ?4, 'TABLE')"
+                : "INSERT INTO iceberg_tables (" + columns + ") VALUES (?1, ?2, ?3, ?4)";
   FRAZIL_TRY(database_.Update(sql, {catalog_name_, NamespaceText(name.levels), name.name, metadata_location}));
   return {};
 }
@@ -126,9 +127,10 @@ Result<std::set<Namespace>> SqliteRows::NamespacesFrom(const Namespace& levels) 
 }
 
 Result<std::map<std::string, std::string>> SqliteRows::Properties(const Namespace& levels) {
-  FRAZIL_ASSIGN(const auto rows, database_.Query("SELECT property_key, property_value FROM iceberg_namespace_properties "
-                                                 "WHERE catalog_name = ?1 AND namespace = ?2",
-                                                 {catalog_name_, NamespaceText(levels)}));
+  FRAZIL_ASSIGN(const auto rows,
+                database_.Query("SELECT property_key, property_value FROM iceberg_namespace_properties "
+                                "WHERE catalog_name = ?1 AND namespace = ?2",
+                                {catalog_name_, NamespaceText(levels)}));
   std::map<std::string, std::string> properties;
   for (const auto& row : rows) properties[row[0].value_or("")] = row[1].value_or("");
   return properties;
@@ -136,9 +138,10 @@ Result<std::map<std::string, std::string>> SqliteRows::Properties(const Namespac
 
 Status SqliteRows::SetProperties(const Namespace& levels, const std::map<std::string, std::string>& properties) {
   for (const auto& [key, value] : properties) {
-    FRAZIL_TRY(database_.Update("INSERT OR REPLACE INTO iceberg_namespace_properties "
-                                "(catalog_name, namespace, property_key, property_value) VALUES (?1, ?2, ?3, ?4)",
-                                {catalog_name_, NamespaceText(levels), key, value}));
+    FRAZIL_TRY(
+        database_.Update("INSERT OR REPLACE INTO iceberg_namespace_properties "
+                         "(catalog_name, namespace, property_key, property_value) VALUES (?1, ?2, ?3, ?4)",
+                         {catalog_name_, NamespaceText(levels), key, value}));
   }
   return {};
 }

@@ -17,8 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 5> kKeys = {"version", "default-catalog", "limits.memory", "limits.threads",
                                                    "limits.temp-dir"};
 /// Designed, not built: better a clear word than a setting that does nothing.
-constexpr std::array<std::string_view, 8> kLaterSections = {"pipelines", "schema-registries", "maintenance", "http",
-                                                            "metrics", "alerts", "lineage", "profiles"};
+constexpr std::array<std::string_view, 8> kLaterSections = {
+    "pipelines", "schema-registries", "maintenance", "http", "metrics", "alerts", "lineage", "profiles"};
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -60,7 +60,8 @@ Result<std::string> Expand(const std::string& text, const std::string& home) {
 tl::unexpected<Error> UnknownKey(const std::string& key, std::vector<std::string> known) {
   const std::string nearest = spec::NearestName(key, known);
   Error error(ErrorCode::kInvalidArgument, fmt::format("unknown setting '{}'", key));
-  return tl::unexpected(nearest.empty() ? std::move(error) : std::move(error).WithHint("did you mean " + nearest + "?"));
+  return tl::unexpected(nearest.empty() ? std::move(error)
+                                        : std::move(error).WithHint("did you mean " + nearest + "?"));
 }
 
 /// FRAZIL_LIMITS__MEMORY -> limits.memory: two underscores nest, one is a dash (PyIceberg's rule).
@@ -124,8 +125,8 @@ Status Config::ReadFile(const std::string& path) {
   } catch (const YAML::BadFile&) {
     return Fail(ErrorCode::kNotFound, "cannot read configuration file: {}", path);
   } catch (const YAML::Exception& error) {
-    return Fail(ErrorCode::kInvalidArgument, "configuration file is not valid YAML: {}:{}: {}", path, error.mark.line + 1,
-                error.msg);
+    return Fail(ErrorCode::kInvalidArgument, "configuration file is not valid YAML: {}:{}: {}", path,
+                error.mark.line + 1, error.msg);
   }
   for (const auto& [key, value] : found) FRAZIL_TRY(Set(key, value.value, value.origin));
   return {};
@@ -158,8 +159,8 @@ Result<Config> Config::Load(const Sources& sources) {
   for (const std::string& text : sources.overrides) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) {
-      return tl::unexpected(
-          Error(ErrorCode::kInvalidArgument, "-X needs key=value: '" + text + "'").WithHint("for example -X limits.memory=1GB"));
+      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "-X needs key=value: '" + text + "'")
+                                .WithHint("for example -X limits.memory=1GB"));
     }
     FRAZIL_TRY(config.Set(text.substr(0, equals), text.substr(equals + 1), "-X"));
   }

@@ -24,8 +24,8 @@ struct ConfigValue {
 class Config {
  public:
   struct Sources {
-    std::optional<std::string> file;       ///< -c
-    std::vector<std::string> overrides;    ///< -X key=value
+    std::optional<std::string> file;     ///< -c
+    std::vector<std::string> overrides;  ///< -X key=value
   };
   static Result<Config> Load(const Sources& sources);
 

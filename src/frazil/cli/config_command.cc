@@ -18,7 +18,8 @@ Result<ExitCode> ShowConfig(Context& context) {
   for (const std::string& name : config->CatalogNames()) {
     if (config->CatalogProperties(name).empty()) fmt::print("catalogs.{} = SQLite in home (built-in)\n", name);
   }
-  for (const auto& [key, value] : config->values()) fmt::print("{} = {}  # {}\n", key, Redacted(key, value.value), value.origin);
+  for (const auto& [key, value] : config->values())
+    fmt::print("{} = {}  # {}\n", key, Redacted(key, value.value), value.origin);
   return ExitCode::kOk;
 }
 

@@ -18,8 +18,9 @@ constexpr int64_t kSqlShareDenominator = 4;
 Result<std::string> SqlitePath(const std::string& catalog, const std::string& uri) {
   constexpr std::string_view kScheme = "sqlite:///";
   if (!uri.starts_with(kScheme)) {
-    return tl::unexpected(Error(ErrorCode::kInvalidArgument, fmt::format("catalogs.{}.uri is not a SQLite URI: '{}'", catalog, uri))
-                              .WithHint("sqlite:///relative or sqlite:////absolute/path.db"));
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument, fmt::format("catalogs.{}.uri is not a SQLite URI: '{}'", catalog, uri))
+            .WithHint("sqlite:///relative or sqlite:////absolute/path.db"));
   }
   // SQLAlchemy's rule, which PyIceberg follows: what comes behind the three slashes is the path.
   std::string path = uri.substr(kScheme.size());
@@ -67,15 +68,17 @@ Result<std::string> Context::default_catalog_name() {
   std::string name = !options_.catalog.empty() ? options_.catalog : settings->Get("default-catalog");
   if (name.empty()) {
     if (names.size() > 1 && std::find(names.begin(), names.end(), "local") == names.end()) {
-      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "several catalogs are configured and none is the default")
-                                .WithHint("set default-catalog or pass --catalog"));
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, "several catalogs are configured and none is the default")
+              .WithHint("set default-catalog or pass --catalog"));
     }
     name = names.size() == 1 ? names[0] : "local";
   }
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     const std::string nearest = spec::NearestName(name, names);
     Error error(ErrorCode::kNotFound, fmt::format("catalog not found: '{}'", name));
-    return tl::unexpected(nearest.empty() ? std::move(error) : std::move(error).WithHint("did you mean " + nearest + "?"));
+    return tl::unexpected(nearest.empty() ? std::move(error)
+                                          : std::move(error).WithHint("did you mean " + nearest + "?"));
   }
   return name;
 }
@@ -108,7 +111,8 @@ Result<MemoryBudget*> Context::budget() {
       FRAZIL_ASSIGN(limit, ParseBytes(text));
     }
     if (limit < int64_t{64} << 20) {
-      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the memory limit is too small: " + text).WithHint("at least 64MB"));
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, "the memory limit is too small: " + text).WithHint("at least 64MB"));
     }
     budget_ = std::make_unique<MemoryBudget>(limit);
   }

@@ -21,7 +21,7 @@ struct GlobalOptions {
   std::optional<std::string> config_file;
   std::vector<std::string> overrides;
   std::string catalog;
-  std::string output;        ///< empty: by whether stdout is a terminal
+  std::string output;  ///< empty: by whether stdout is a terminal
   std::string log_level = "warn";
   std::string log_format = "text";
   std::string progress = "auto";

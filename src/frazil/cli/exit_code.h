@@ -8,10 +8,10 @@ namespace frazil::cli {
 enum class ExitCode {
   kOk = 0,
   kFailed = 1,
-  kUsage = 2,             ///< command line or configuration is wrong
-  kUnavailable = 3,       ///< a dependency does not answer, or another process holds the work: safe to retry
-  kConflict = 4,          ///< lost the commit race to the end: safe to retry
-  kLimit = 5,             ///< a limit stopped it; finished work is kept
+  kUsage = 2,        ///< command line or configuration is wrong
+  kUnavailable = 3,  ///< a dependency does not answer, or another process holds the work: safe to retry
+  kConflict = 4,     ///< lost the commit race to the end: safe to retry
+  kLimit = 5,        ///< a limit stopped it; finished work is kept
   kInterrupted = 130,
   kTerminated = 143,
 };

@@ -41,7 +41,8 @@ Result<ingest::JsonForm> FormOf(const IngestOptions& options) {
     return tl::unexpected(Error(ErrorCode::kNotSupported, "ingest of " + format + " input: " + options.from)
                               .WithHint("json and json-kv lines can be ingested"));
   }
-  return tl::unexpected(Error(ErrorCode::kInvalidArgument, "unknown input format '" + format + "'").WithHint("json or json-kv"));
+  return tl::unexpected(
+      Error(ErrorCode::kInvalidArgument, "unknown input format '" + format + "'").WithHint("json or json-kv"));
 }
 
 std::string QuoteName(const std::string& name) {
@@ -69,7 +70,8 @@ Result<std::string> CreateStatement(const IngestOptions& options, const ingest::
   std::vector<std::string> parts = name.levels;
   parts.push_back(name.name);
   for (std::string& part : parts) part = QuoteName(part);
-  std::string statement = fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) USING iceberg", fmt::join(parts, "."), columns);
+  std::string statement =
+      fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) USING iceberg", fmt::join(parts, "."), columns);
   if (!options.partition_by.empty()) statement += " PARTITIONED BY (" + options.partition_by + ")";
   std::vector<std::string> properties = {"'format-version' = '3'"};
   for (const std::string& property : options.properties) {
@@ -106,28 +108,32 @@ std::string ProgressText(const ingest::IngestProgress& progress, std::optional<i
 }
 
 std::string ProgressJson(const ingest::IngestProgress& progress, double seconds) {
-  return fmt::format("{{\"events\":{},\"bytes\":{},\"committed\":{},\"commits\":{},\"inserts\":{},\"updates\":{},\"deletes\":{},"
-                     "\"poison\":{},\"seconds\":{:.3f},\"peak_memory_bytes\":{}}}",
-                     progress.records, progress.bytes, progress.committed_records, progress.commits, progress.inserts,
-                     progress.updates, progress.deletes, progress.poison, seconds, MemoryBudget::PeakResidentBytes());
+  return fmt::format(
+      "{{\"events\":{},\"bytes\":{},\"committed\":{},\"commits\":{},\"inserts\":{},\"updates\":{},\"deletes\":{},"
+      "\"poison\":{},\"seconds\":{:.3f},\"peak_memory_bytes\":{}}}",
+      progress.records, progress.bytes, progress.committed_records, progress.commits, progress.inserts,
+      progress.updates, progress.deletes, progress.poison, seconds, MemoryBudget::PeakResidentBytes());
 }
 
 void PrintSummary(Context& context, const ingest::IngestProgress& progress, double seconds, OutputFormat format) {
   if (progress.poison > 0) {
-    context.Say(fmt::format("warning: {} records were skipped; first: {}", FormatCount(progress.poison), progress.first_poison));
+    context.Say(fmt::format("warning: {} records were skipped; first: {}", FormatCount(progress.poison),
+                            progress.first_poison));
   }
   for (const auto& [name, count] : progress.ignored_members) {
-    context.Say(fmt::format("warning: member '{}' is no column of the table; ignored in {} records", name, FormatCount(count)));
+    context.Say(
+        fmt::format("warning: member '{}' is no column of the table; ignored in {} records", name, FormatCount(count)));
   }
   if (format == OutputFormat::kJson || format == OutputFormat::kJsonLines) {
     fmt::print("{}\n", ProgressJson(progress, seconds));
     return;
   }
-  context.Say(fmt::format("{} events in {:.1f} s ({} events/s): {} inserted, {} updated, {} deleted in {} commits; peak memory {}",
-                          FormatCount(progress.records), seconds,
-                          FormatCount(static_cast<int64_t>(static_cast<double>(progress.records) / std::max(seconds, 0.001))),
-                          FormatCount(progress.inserts), FormatCount(progress.updates), FormatCount(progress.deletes),
-                          progress.commits, FormatBytes(MemoryBudget::PeakResidentBytes())));
+  context.Say(fmt::format(
+      "{} events in {:.1f} s ({} events/s): {} inserted, {} updated, {} deleted in {} commits; peak memory {}",
+      FormatCount(progress.records), seconds,
+      FormatCount(static_cast<int64_t>(static_cast<double>(progress.records) / std::max(seconds, 0.001))),
+      FormatCount(progress.inserts), FormatCount(progress.updates), FormatCount(progress.deletes), progress.commits,
+      FormatBytes(MemoryBudget::PeakResidentBytes())));
 }
 
 Result<ingest::FileIngestOptions> MakeIngestOptions(const IngestOptions& options) {
@@ -137,7 +143,8 @@ Result<ingest::FileIngestOptions> MakeIngestOptions(const IngestOptions& options
   if (!options.op_column.empty() && result.decoder.form != ingest::JsonForm::kFlat) {
     return Fail(ErrorCode::kInvalidArgument, "--op-column is for json input, a json-kv delete has a null value");
   }
-  if (options.commit_every < 1) return Fail(ErrorCode::kInvalidArgument, "--commit-every must be at least 1: {}", options.commit_every);
+  if (options.commit_every < 1)
+    return Fail(ErrorCode::kInvalidArgument, "--commit-every must be at least 1: {}", options.commit_every);
   result.commit_every = options.commit_every;
   result.on_poison = options.on_error == "skip" ? ingest::PoisonPolicy::kSkip : ingest::PoisonPolicy::kFail;
   result.reset_offsets = options.reset_offsets == "earliest"   ? ingest::ResetOffsets::kEarliest
@@ -156,8 +163,8 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
   auto loaded = table::Table::Load(catalog, name);
   if (!loaded) {
     Error error = std::move(loaded).error();
-    if (error.code() == ErrorCode::kNotFound && error.hint().empty()) error = std::move(error).WithHint("--create makes it");
-    return tl::unexpected(std::move(error));
+    const bool can_create = error.code() == ErrorCode::kNotFound && error.hint().empty();
+    return tl::unexpected(can_create ? std::move(error).WithHint("--create makes it") : std::move(error));
   }
   table::Table table = *std::move(loaded);
   FRAZIL_TRY(ingest::EnsureIdentifierFields(table, options.identifier_fields));
@@ -169,7 +176,7 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
   InterruptGuard interrupt;
   ingest_options.stop = &interrupt.stop();
   const std::string& mode = context.options().progress;
-  ProgressLine line(mode == "json"  ? ProgressLine::Mode::kJson
+  ProgressLine line(mode == "json"                             ? ProgressLine::Mode::kJson
                     : mode == "off" || context.options().quiet ? ProgressLine::Mode::kOff
                                                                : ProgressLine::Mode::kAuto);
   ingest::IngestProgress last;
@@ -186,7 +193,8 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
   PrintSummary(context, last, line.elapsed_seconds(), format);
   if (!done) {
     if (done.error().code() != ErrorCode::kShuttingDown) return tl::unexpected(std::move(done).error());
-    context.Say(fmt::format("stopped: {} records are committed, the same command goes on from there", last.committed_records));
+    context.Say(
+        fmt::format("stopped: {} records are committed, the same command goes on from there", last.committed_records));
     return InterruptGuard::exit_code();
   }
   return ExitCode::kOk;
@@ -199,22 +207,32 @@ void AddIngestCommand(CLI::App& program, Action& action) {
   auto options = std::make_shared<IngestOptions>();
   command->add_option("--from", options->from, "File of JSON lines, - for standard input")->required();
   command->add_option("--table", options->table, "namespace.table")->required();
-  command->add_option("--identifier-fields", options->identifier_fields, "Primary key, comma-separated")->delimiter(',');
-  command->add_option("--format", options->format, "json (flat rows) or json-kv ({\"key\": {...}, \"value\": {...}|null})");
-  command->add_option("--op-column", options->op_column, "Member of json records that says what to do: upsert, delete, ...");
+  command->add_option("--identifier-fields", options->identifier_fields, "Primary key, comma-separated")
+      ->delimiter(',');
+  command->add_option("--format", options->format,
+                      "json (flat rows) or json-kv ({\"key\": {...}, \"value\": {...}|null})");
+  command->add_option("--op-column", options->op_column,
+                      "Member of json records that says what to do: upsert, delete, ...");
   command->add_flag("--create", options->create, "Create namespace and table when missing");
-  command->add_option("--columns", options->columns, "With --create: \"id bigint, name string\"; else inferred from the file");
+  command->add_option("--columns", options->columns,
+                      "With --create: \"id bigint, name string\"; else inferred from the file");
   command->add_option("--partition-by", options->partition_by, "With --create: \"months(ts), bucket(4, id)\"");
-  command->add_option("--property", options->properties, "With --create: table property key=value, may be repeated")->allow_extra_args(false);
+  command->add_option("--property", options->properties, "With --create: table property key=value, may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--commit-every", options->commit_every, "Records a commit")->capture_default_str();
   command->add_option("--on-error", options->on_error, "What to do with a record that cannot be taken: fail or skip")
-      ->check(CLI::IsMember({"fail", "skip"}))->capture_default_str();
-  command->add_option("--reset-offsets", options->reset_offsets, "Where to begin when the table proves no progress: earliest or property")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->capture_default_str();
+  command
+      ->add_option("--reset-offsets", options->reset_offsets,
+                   "Where to begin when the table proves no progress: earliest or property")
       ->check(CLI::IsMember({"earliest", "property"}));
-  command->footer("Stopped or killed at any moment, the same command continues after the last committed record.\n"
-                  "Example:\n"
-                  "  frazil ingest --from changes.jsonl --format json-kv --table shop.customers --identifier-fields id --create");
-  command->callback([&action, options] { action = [options](Context& context) { return RunIngest(context, *options); }; });
+  command->footer(
+      "Stopped or killed at any moment, the same command continues after the last committed record.\n"
+      "Example:\n"
+      "  frazil ingest --from changes.jsonl --format json-kv --table shop.customers --identifier-fields id --create");
+  command->callback(
+      [&action, options] { action = [options](Context& context) { return RunIngest(context, *options); }; });
 }
 
 }  // namespace frazil::cli

@@ -65,8 +65,6 @@ void InterruptGuard::OnSignal(std::function<void()> callback) {
   callback_on_signal = std::move(callback);
 }
 
-ExitCode InterruptGuard::exit_code() {
-  return last_signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted;
-}
+ExitCode InterruptGuard::exit_code() { return last_signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted; }
 
 }  // namespace frazil::cli

@@ -19,5 +19,4 @@ Result<OutputFormat> ParseOutputFormat(const std::string& text);
 /// and booleans bare, nested values as JSON, everything else as strings.
 Status WriteResult(sql::QueryResult& result, OutputFormat format, bool quiet);
 
-
 }  // namespace frazil::cli

@@ -2,8 +2,8 @@
 
 #include <csignal>
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include "frazil/base/log.h"
 #include "frazil/cli/commands.h"
@@ -17,11 +17,14 @@ void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
   program.add_option("--catalog", options.catalog, "Catalog that names without one mean");
   program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none");
   program.add_option("--log-level", options.log_level, "debug, info, warn, error, off")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))->capture_default_str();
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
   program.add_option("--log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
-  program.add_option("--progress", options.progress, "auto, off or json")->check(CLI::IsMember({"auto", "off", "json"}));
+  program.add_option("--progress", options.progress, "auto, off or json")
+      ->check(CLI::IsMember({"auto", "off", "json"}));
   program.add_option("--memory-limit", options.memory_limit, "For example 4GB; default 60 % of the machine");
-  program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")->check(CLI::PositiveNumber);
+  program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")
+      ->check(CLI::PositiveNumber);
   program.add_flag("-q,--quiet", options.quiet, "Only results and errors");
 }
 
@@ -55,8 +58,9 @@ int RunProgram(int argc, char** argv) {
   AddTableCommand(program, action);
   AddConfigCommand(program, action);
   AddVersionCommand(program, action);
-  program.footer("Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable or fenced (retry), 4 commit conflict\n"
-                 "(retry), 5 stopped by a limit, 130/143 interrupted.");
+  program.footer(
+      "Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable or fenced (retry), 4 commit conflict\n"
+      "(retry), 5 stopped by a limit, 130/143 interrupted.");
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

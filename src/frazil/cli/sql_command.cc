@@ -101,13 +101,15 @@ Result<ExitCode> RunSql(Context& context, const SqlOptions& options) {
 void AddSqlCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("sql", "Run SQL: statements, a file, standard input, or a prompt");
   auto options = std::make_shared<SqlOptions>();
-  command->add_option("-e,--execute", options->statements, "Statements to run; may be given several times")->allow_extra_args(false);
+  command->add_option("-e,--execute", options->statements, "Statements to run; may be given several times")
+      ->allow_extra_args(false);
   command->add_option("-f,--file", options->file, "File of statements, - for standard input");
   command->add_option("--database", options->database, "Namespace to start in");
-  command->footer("Examples:\n"
-                  "  frazil sql -e \"SELECT count(*) FROM demo.flights\"\n"
-                  "  frazil sql -f examples/products.sql -o markdown\n"
-                  "  echo 'SHOW TABLES IN demo' | frazil sql -o json");
+  command->footer(
+      "Examples:\n"
+      "  frazil sql -e \"SELECT count(*) FROM demo.flights\"\n"
+      "  frazil sql -f examples/products.sql -o markdown\n"
+      "  echo 'SHOW TABLES IN demo' | frazil sql -o json");
   command->callback([&action, options] { action = [options](Context& context) { return RunSql(context, *options); }; });
 }
 

@@ -7,7 +7,8 @@ namespace {
 /// Names go into SQL as they were typed, so what cannot be a name must not get there.
 Status CheckName(const std::string& name) {
   if (name.empty() || name.find_first_of(";'\"() \t\n") != std::string::npos) {
-    return tl::unexpected(Error(ErrorCode::kInvalidArgument, "not a table name: '" + name + "'").WithHint("namespace.table"));
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument, "not a table name: '" + name + "'").WithHint("namespace.table"));
   }
   return {};
 }
@@ -39,12 +40,13 @@ Result<ExitCode> ListTables(Context& context, const std::string& below) {
         for (size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 2) text.insert(at, "'");
         return "'" + text + "'";
       };
-      rows += fmt::format("{}({}, {})", rows.empty() ? "" : ", ", quoted(catalog::NamespaceText(levels)), quoted(table.name));
+      rows += fmt::format("{}({}, {})", rows.empty() ? "" : ", ", quoted(catalog::NamespaceText(levels)),
+                          quoted(table.name));
     }
   }
-  const std::string query =
-      rows.empty() ? "SELECT NULL::VARCHAR AS namespace, NULL::VARCHAR AS name WHERE false"
-                   : "SELECT * FROM (VALUES " + rows + ") AS tables(namespace, name) ORDER BY ALL";
+  const std::string query = rows.empty()
+                                ? "SELECT NULL::VARCHAR AS namespace, NULL::VARCHAR AS name WHERE false"
+                                : "SELECT * FROM (VALUES " + rows + ") AS tables(namespace, name) ORDER BY ALL";
   return RunQuery(context, "", query);
 }
 
@@ -86,7 +88,8 @@ void AddTableCommand(CLI::App& program, Action& action) {
   add("files", "Live data and delete files", [](const std::string& table) {
     return fmt::format(
         "SELECT content, file_path, file_format, spec_id, record_count, file_size_in_bytes, first_row_id, "
-        "referenced_data_file, content_offset, content_size_in_bytes FROM {}.files ORDER BY content, file_path, content_offset",
+        "referenced_data_file, content_offset, content_size_in_bytes FROM {}.files ORDER BY content, file_path, "
+        "content_offset",
         table);
   });
 }

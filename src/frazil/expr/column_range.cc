@@ -143,8 +143,8 @@ bool ColumnRange::MayBeAbove(const Value& value, bool or_equal) const {
 
 bool ColumnRange::MayEqual(const Value& value) const {
   if (IsNan(value)) return may_have_nan;
-  return MayBeBelow(value, true) && (!upper_ || CompareSql(*upper_, value) >= 0 ||
-                                     (IsTruncatable(*type_) && StartsWith(value, *upper_)));
+  return MayBeBelow(value, true) &&
+         (!upper_ || CompareSql(*upper_, value) >= 0 || (IsTruncatable(*type_) && StartsWith(value, *upper_)));
 }
 
 bool ColumnRange::MayMatch(const Expression& leaf) const {
@@ -207,8 +207,8 @@ bool ColumnRange::MustMatch(const Expression& leaf) const {
     case Op::kGtEq: return AllAbove(values[0], true);
     case Op::kEq:
     case Op::kIn:
-      return is_single && std::any_of(values.begin(), values.end(),
-                                      [&](const Value& v) { return CompareSql(*lower_, v) == 0; });
+      return is_single &&
+             std::any_of(values.begin(), values.end(), [&](const Value& v) { return CompareSql(*lower_, v) == 0; });
     case Op::kNotEq:
     case Op::kNotIn: return std::all_of(values.begin(), values.end(), [&](const Value& v) { return NoneEquals(v); });
     case Op::kStartsWith: return lower_ && upper_ && StartsWith(*lower_, values[0]) && StartsWith(*upper_, values[0]);

@@ -194,8 +194,9 @@ TEST(FileMatch, AgreesWithTheRowsOnRandomFiles) {
     for (int i = pick(4); i > 0; --i) text += "a\xC3\xA9z"[pick(2) * 3];
     return text;
   };
-  const Op ops[] = {Op::kLt, Op::kLtEq, Op::kGt, Op::kGtEq, Op::kEq, Op::kNotEq, Op::kStartsWith, Op::kNotStartsWith,
-                    Op::kIn, Op::kNotIn, Op::kIsNull, Op::kNotNull, Op::kIsNan, Op::kNotNan};
+  const Op ops[] = {Op::kLt,         Op::kLtEq,          Op::kGt, Op::kGtEq,  Op::kEq,     Op::kNotEq,
+                    Op::kStartsWith, Op::kNotStartsWith, Op::kIn, Op::kNotIn, Op::kIsNull, Op::kNotNull,
+                    Op::kIsNan,      Op::kNotNan};
   for (int round = 0; round < 20'000; ++round) {
     const Type& type = round % 3 == 0 ? kInt : round % 3 == 1 ? kDouble : kText;
     const Op op = ops[pick(14)];

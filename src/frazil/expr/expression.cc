@@ -155,10 +155,8 @@ ExpressionPtr Expression::Set(Op op, spec::FieldId field, spec::Type type, std::
 
 ExpressionPtr Expression::RewriteNot(const ExpressionPtr& expression) {
   switch (expression->op_) {
-    case Op::kAnd:
-      return And(RewriteNot(expression->children_[0]), RewriteNot(expression->children_[1]));
-    case Op::kOr:
-      return Or(RewriteNot(expression->children_[0]), RewriteNot(expression->children_[1]));
+    case Op::kAnd: return And(RewriteNot(expression->children_[0]), RewriteNot(expression->children_[1]));
+    case Op::kOr: return Or(RewriteNot(expression->children_[0]), RewriteNot(expression->children_[1]));
     case Op::kNot: break;
     default: return expression;
   }
@@ -167,10 +165,8 @@ ExpressionPtr Expression::RewriteNot(const ExpressionPtr& expression) {
     case Op::kTrue: return False();
     case Op::kFalse: return True();
     case Op::kNot: return RewriteNot(child->children_.front());
-    case Op::kAnd:
-      return Or(RewriteNot(Not(child->children_[0])), RewriteNot(Not(child->children_[1])));
-    case Op::kOr:
-      return And(RewriteNot(Not(child->children_[0])), RewriteNot(Not(child->children_[1])));
+    case Op::kAnd: return Or(RewriteNot(Not(child->children_[0])), RewriteNot(Not(child->children_[1])));
+    case Op::kOr: return And(RewriteNot(Not(child->children_[0])), RewriteNot(Not(child->children_[1])));
     default: break;
   }
   auto negated = std::make_shared<Expression>(*child);

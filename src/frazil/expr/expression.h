@@ -11,10 +11,25 @@
 namespace frazil::expr {
 
 enum class Op {
-  kTrue, kFalse, kAnd, kOr, kNot,
-  kIsNull, kNotNull, kIsNan, kNotNan,
-  kLt, kLtEq, kGt, kGtEq, kEq, kNotEq,
-  kIn, kNotIn, kStartsWith, kNotStartsWith,
+  kTrue,
+  kFalse,
+  kAnd,
+  kOr,
+  kNot,
+  kIsNull,
+  kNotNull,
+  kIsNan,
+  kNotNan,
+  kLt,
+  kLtEq,
+  kGt,
+  kGtEq,
+  kEq,
+  kNotEq,
+  kIn,
+  kNotIn,
+  kStartsWith,
+  kNotStartsWith,
 };
 
 class Expression;

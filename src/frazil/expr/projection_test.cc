@@ -26,9 +26,7 @@ spec::SchemaPtr SchemaOf(const Type& type) {
   return *spec::Schema::Make(spec::SchemaId{0}, {x});
 }
 
-spec::PartitionSpec SpecOf(const Transform& transform) {
-  return {spec::SpecId{0}, {{kX, kPart, "p", transform}}};
-}
+spec::PartitionSpec SpecOf(const Transform& transform) { return {spec::SpecId{0}, {{kX, kPart, "p", transform}}}; }
 
 std::string Inclusive(const ExpressionPtr& filter, const Transform& transform) {
   return ProjectInclusive(filter, SpecOf(transform), *SchemaOf(filter->type()))->ToString();
@@ -99,9 +97,13 @@ TEST(Projection, HoldsForRandomRowsOfEveryTransform) {
   const Type nanos = Type::Primitive(TypeId::kTimestampNs);
   const Type decimal = Type::DecimalOf(9, 2);
   const Type types[] = {kInt, long_type, date, kStamp, nanos, decimal, kText, Type::Primitive(TypeId::kBinary)};
-  const Transform transforms[] = {Transform::Identity(), Transform::Bucket(3), Transform::Truncate(2),
-                                  Transform::Of(Transform::Kind::kYear), Transform::Of(Transform::Kind::kMonth),
-                                  Transform::Of(Transform::Kind::kDay), Transform::Of(Transform::Kind::kHour),
+  const Transform transforms[] = {Transform::Identity(),
+                                  Transform::Bucket(3),
+                                  Transform::Truncate(2),
+                                  Transform::Of(Transform::Kind::kYear),
+                                  Transform::Of(Transform::Kind::kMonth),
+                                  Transform::Of(Transform::Kind::kDay),
+                                  Transform::Of(Transform::Kind::kHour),
                                   Transform::Void()};
   const auto make = [&](const Type& type) -> Value {
     switch (type.id()) {
@@ -119,8 +121,8 @@ TEST(Projection, HoldsForRandomRowsOfEveryTransform) {
       default: return Bytes(static_cast<size_t>(pick(4)), std::byte{static_cast<unsigned char>(pick(2))});
     }
   };
-  const Op ops[] = {Op::kLt, Op::kLtEq, Op::kGt, Op::kGtEq, Op::kEq, Op::kNotEq, Op::kIn, Op::kNotIn,
-                    Op::kStartsWith, Op::kNotStartsWith, Op::kIsNull, Op::kNotNull};
+  const Op ops[] = {Op::kLt, Op::kLtEq,  Op::kGt,         Op::kGtEq,          Op::kEq,     Op::kNotEq,
+                    Op::kIn, Op::kNotIn, Op::kStartsWith, Op::kNotStartsWith, Op::kIsNull, Op::kNotNull};
   for (int round = 0; round < 40'000; ++round) {
     const Type& type = types[pick(8)];
     const Transform& transform = transforms[pick(8)];

@@ -33,7 +33,8 @@ Status Deflate(std::optional<int> level, ByteView block, Bytes& out) {
   z_stream stream{};
   // Negative window bits: raw deflate without zlib's header, as Avro wants it.
   if (deflateInit2(&stream, level.value_or(kDefaultDeflateLevel), Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-    return Fail(ErrorCode::kInvalidArgument, "deflate level must be between 1 and 9: {}", level.value_or(kDefaultDeflateLevel));
+    return Fail(ErrorCode::kInvalidArgument, "deflate level must be between 1 and 9: {}",
+                level.value_or(kDefaultDeflateLevel));
   }
   const size_t begin = out.size();
   out.resize(begin + deflateBound(&stream, block.size()));
@@ -78,7 +79,8 @@ Status Inflate(ByteView compressed, size_t max_bytes, Bytes& out) {
 Status ZstdCompress(std::optional<int> level, ByteView block, Bytes& out) {
   const size_t begin = out.size();
   out.resize(begin + ZSTD_compressBound(block.size()));
-  size_t size = ZSTD_compress(out.data() + begin, out.size() - begin, block.data(), block.size(), level.value_or(kDefaultZstdLevel));
+  size_t size = ZSTD_compress(out.data() + begin, out.size() - begin, block.data(), block.size(),
+                              level.value_or(kDefaultZstdLevel));
   if (ZSTD_isError(size)) return Fail(ErrorCode::kInternal, "zstandard failed: {}", ZSTD_getErrorName(size));
   out.resize(begin + size);
   return {};
@@ -114,7 +116,8 @@ Status SnappyCompress(ByteView block, Bytes& out) {
   const size_t begin = out.size();
   out.resize(begin + snappy::MaxCompressedLength(block.size()));
   size_t size = 0;
-  snappy::RawCompress(reinterpret_cast<const char*>(block.data()), block.size(), reinterpret_cast<char*>(out.data() + begin), &size);
+  snappy::RawCompress(reinterpret_cast<const char*>(block.data()), block.size(),
+                      reinterpret_cast<char*>(out.data() + begin), &size);
   out.resize(begin + size);
   AppendBig<uint32_t>(out, Crc32(block));
   return {};
@@ -165,7 +168,8 @@ Result<AvroCodec> ParseAvroCodec(std::string_view property) {
   if (lower == "zstd") return AvroCodec::kZstandard;
   if (lower == "uncompressed") return AvroCodec::kNull;
   if (lower == "snappy") return AvroCodec::kSnappy;
-  return Fail(ErrorCode::kInvalidArgument, "manifest compression codec must be gzip, zstd, snappy or uncompressed: {}", property);
+  return Fail(ErrorCode::kInvalidArgument, "manifest compression codec must be gzip, zstd, snappy or uncompressed: {}",
+              property);
 }
 
 Status CompressAvroBlock(AvroCodec codec, std::optional<int> level, ByteView block, Bytes& out) {
@@ -180,9 +184,7 @@ Status CompressAvroBlock(AvroCodec codec, std::optional<int> level, ByteView blo
 
 Status DecompressAvroBlock(AvroCodec codec, ByteView compressed, size_t max_bytes, Bytes& out) {
   switch (codec) {
-    case AvroCodec::kNull:
-      out.assign(compressed.begin(), compressed.end());
-      return {};
+    case AvroCodec::kNull: out.assign(compressed.begin(), compressed.end()); return {};
     case AvroCodec::kDeflate: return Inflate(compressed, max_bytes, out);
     case AvroCodec::kZstandard: return ZstdDecompress(compressed, max_bytes, out);
     case AvroCodec::kSnappy: return SnappyDecompress(compressed, max_bytes, out);

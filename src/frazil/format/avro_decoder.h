@@ -16,7 +16,8 @@ namespace frazil::format {
 /// end. Callers check ok() once a record. Views point into the block. One thread.
 class AvroDecoder {
  public:
-  explicit AvroDecoder(ByteView bytes) : position_(bytes.data()), end_(bytes.data() + bytes.size()), size_(bytes.size()) {}
+  explicit AvroDecoder(ByteView bytes)
+      : position_(bytes.data()), end_(bytes.data() + bytes.size()), size_(bytes.size()) {}
 
   bool ok() const { return !failed_; }
   size_t remaining() const { return static_cast<size_t>(end_ - position_); }

@@ -24,8 +24,17 @@ Bytes Raw(std::initializer_list<int> bytes) {
 }
 
 TEST(AvroDecoder, NumbersComeBackAsWritten) {
-  const int64_t values[] = {0, -1, 1, 63, 64, -64, -65, 300, std::numeric_limits<int32_t>::max(),
-                            std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  const int64_t values[] = {0,
+                            -1,
+                            1,
+                            63,
+                            64,
+                            -64,
+                            -65,
+                            300,
+                            std::numeric_limits<int32_t>::max(),
+                            std::numeric_limits<int64_t>::max(),
+                            std::numeric_limits<int64_t>::min()};
   Bytes bytes;
   AvroEncoder encoder(bytes);
   for (int64_t value : values) encoder.Long(value);
@@ -70,7 +79,8 @@ TEST(AvroDecoder, RefusesLengthsPastTheEnd) {
 }
 
 TEST(AvroDecoder, HugeItemCountsNeitherLoopNorAllocate) {
-  for (const char* item : {R"("long")", R"("null")", R"({"type":"record","name":"empty","fields":[]})", R"({"type":"fixed","name":"f","size":0})"}) {
+  for (const char* item : {R"("long")", R"("null")", R"({"type":"record","name":"empty","fields":[]})",
+                           R"({"type":"fixed","name":"f","size":0})"}) {
     AvroNodePtr array = Node(fmt::format(R"({{"type":"array","items":{}}})", item));
     for (int64_t count : {int64_t{1} << 40, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
       Bytes bytes;
@@ -109,7 +119,9 @@ TEST(AvroDecoder, SkippingNestedEmptyRecordsTakesNoTime) {
   // Without a stop at records without bytes: 2^60 steps.
   std::string json = R"([{"type":"record","name":"r0","fields":[]})";
   for (int i = 1; i <= 60; ++i) {
-    json += fmt::format(R"(,{{"type":"record","name":"r{0}","fields":[{{"name":"a","type":"r{1}"}},{{"name":"b","type":"r{1}"}}]}})", i, i - 1);
+    json += fmt::format(
+        R"(,{{"type":"record","name":"r{0}","fields":[{{"name":"a","type":"r{1}"}},{{"name":"b","type":"r{1}"}}]}})", i,
+        i - 1);
   }
   AvroNodePtr node = Node(json + "]");
   AvroDecoder decoder(ByteView{});
@@ -187,7 +199,8 @@ TEST(AvroValue, ValuesOfAnotherKindAreRefused) {
   AvroEncoder encoder(bytes);
   EXPECT_THAT(EncodeAvroValue(spec::Type::Primitive(spec::TypeId::kLong), std::string("x"), encoder),
               IsError(ErrorCode::kInvalidArgument, "value does not fit its type: long"));
-  EXPECT_THAT(EncodeAvroValue(spec::Type::FixedOf(3), Bytes(2), encoder), IsError(ErrorCode::kInvalidArgument, "fixed[3]"));
+  EXPECT_THAT(EncodeAvroValue(spec::Type::FixedOf(3), Bytes(2), encoder),
+              IsError(ErrorCode::kInvalidArgument, "fixed[3]"));
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ Status AvroFileReader::ForEachBlock(const std::function<Status(ByteView block, i
   while (decoder.remaining() > 0) {
     const size_t offset = bytes_.size() - decoder.remaining();
     auto fail = [&](const Error& error) {
-      return tl::unexpected(Error(error).WithContext(fmt::format("reading the Avro block at offset {} of: {}", offset, path_)));
+      return tl::unexpected(
+          Error(error).WithContext(fmt::format("reading the Avro block at offset {} of: {}", offset, path_)));
     };
     const int64_t num_records = decoder.ReadLong();
     ByteView content = decoder.ReadBytes();
@@ -89,11 +90,13 @@ Status AvroFileReader::ForEachBlock(const std::function<Status(ByteView block, i
     }
     total_bytes += content.size();
     if (total_bytes > kMaxTotalBytes) {
-      return fail(Error(ErrorCode::kResourceExhausted, fmt::format("Avro file expands to more than {} bytes", kMaxTotalBytes)));
+      return fail(
+          Error(ErrorCode::kResourceExhausted, fmt::format("Avro file expands to more than {} bytes", kMaxTotalBytes)));
     }
     const int64_t min_record = std::max<int64_t>(1, schema_->min_size_bytes);
     if (num_records < 0 || num_records > static_cast<int64_t>(content.size()) / min_record) {
-      return fail(Error(ErrorCode::kCorruptData, fmt::format("Avro block cannot hold its number of records: {}", num_records)));
+      return fail(
+          Error(ErrorCode::kCorruptData, fmt::format("Avro block cannot hold its number of records: {}", num_records)));
     }
     if (Status status = visit(content, num_records); !status) return fail(status.error());
   }
@@ -102,7 +105,11 @@ Status AvroFileReader::ForEachBlock(const std::function<Status(ByteView block, i
 
 AvroFileWriter::AvroFileWriter(std::unique_ptr<io::OutputFile> file, std::string schema_json, AvroCodec codec,
                                std::map<std::string, std::string> metadata, std::optional<int> level)
-    : file_(std::move(file)), codec_(codec), metadata_(std::move(metadata)), level_(level), sync_(Uuid::Random().bytes()) {
+    : file_(std::move(file)),
+      codec_(codec),
+      metadata_(std::move(metadata)),
+      level_(level),
+      sync_(Uuid::Random().bytes()) {
   metadata_[kSchemaKey] = std::move(schema_json);
   metadata_[kCodecKey] = AvroCodecName(codec);
 }
@@ -114,9 +121,7 @@ Status AvroFileWriter::Append(ByteView encoded_record) {
   return FlushBlock();
 }
 
-int64_t AvroFileWriter::bytes_written() const {
-  return file_->bytes_written() + static_cast<int64_t>(block_.size());
-}
+int64_t AvroFileWriter::bytes_written() const { return file_->bytes_written() + static_cast<int64_t>(block_.size()); }
 
 Status AvroFileWriter::WriteHeader() {
   Bytes header = CopyBytes(AsBytes(kMagic));

@@ -13,7 +13,8 @@
 namespace frazil::format {
 namespace {
 
-constexpr char kSchema[] = R"({"type":"record","name":"r","fields":[{"name":"n","type":"long"},{"name":"s","type":"string"}]})";
+constexpr char kSchema[] =
+    R"({"type":"record","name":"r","fields":[{"name":"n","type":"long"},{"name":"s","type":"string"}]})";
 constexpr AvroCodec kCodecs[] = {AvroCodec::kNull, AvroCodec::kDeflate, AvroCodec::kZstandard, AvroCodec::kSnappy};
 
 Bytes Write(AvroCodec codec, int64_t num_records, size_t text_size = 10) {
@@ -135,14 +136,17 @@ TEST(AvroFile, DecompressionBombsAreRefused) {
   for (AvroCodec codec : {AvroCodec::kDeflate, AvroCodec::kZstandard, AvroCodec::kSnappy}) {
     Bytes bomb;
     ASSERT_THAT(CompressAvroBlock(codec, {}, zeros, bomb), IsOk());
-    EXPECT_THAT(ReadAll(Container(AvroCodecName(codec), 1, bomb)), IsError(ErrorCode::kCorruptData, "expands to more bytes than allowed"));
+    EXPECT_THAT(ReadAll(Container(AvroCodecName(codec), 1, bomb)),
+                IsError(ErrorCode::kCorruptData, "expands to more bytes than allowed"));
   }
 }
 
 TEST(AvroFile, ForeignCodecsAndEncryptionAreRefusedByName) {
   EXPECT_THAT(ReadAll(Container("bzip2", 0, {})), IsError(ErrorCode::kNotSupported, "Avro codec: bzip2"));
-  EXPECT_THAT(ReadAll(CopyBytes(AsBytes("AGS1...."))), IsError(ErrorCode::kNotSupported, "encrypted Avro file: f.avro"));
-  EXPECT_THAT(ReadAll(CopyBytes(AsBytes("PAR1...."))), IsError(ErrorCode::kCorruptData, "not an Avro file (wrong magic): f.avro"));
+  EXPECT_THAT(ReadAll(CopyBytes(AsBytes("AGS1...."))),
+              IsError(ErrorCode::kNotSupported, "encrypted Avro file: f.avro"));
+  EXPECT_THAT(ReadAll(CopyBytes(AsBytes("PAR1...."))),
+              IsError(ErrorCode::kCorruptData, "not an Avro file (wrong magic): f.avro"));
 }
 
 TEST(AvroFile, SyncMarkersAreChecked) {
@@ -166,7 +170,8 @@ TEST(AvroFile, RandomBytesNeverCrash) {
   for (int round = 0; round < 300; ++round) {
     Bytes content(random() % 200);
     std::generate(content.begin(), content.end(), [&] { return static_cast<std::byte>(random()); });
-    for (AvroCodec codec : kCodecs) (void)ReadAll(Container(AvroCodecName(codec), 1 + static_cast<int64_t>(random() % 9), content));
+    for (AvroCodec codec : kCodecs)
+      (void)ReadAll(Container(AvroCodecName(codec), 1 + static_cast<int64_t>(random() % 9), content));
   }
 }
 

@@ -43,7 +43,7 @@ class AvroProjection {
     AvroReader<T> read;              ///< empty: pass over
     std::string name;
     bool required = false;
-    size_t value_branch = 0;         ///< of a union
+    size_t value_branch = 0;  ///< of a union
   };
   static Status Bind(const AvroTarget<T>& target, const AvroNode& node, Step& step);
 
@@ -65,17 +65,20 @@ Result<AvroProjection<T>> AvroProjection<T>::Make(const AvroNode& record, const 
     for (size_t i = 0; i < targets.size(); ++i) {
       const AvroTarget<T>& target = targets[i];
       if (field.field_id ? *field.field_id != target.id : field.name != target.name) continue;
-      if (found[i]) return Fail(ErrorCode::kInvalidTable, "Avro record has a field twice: {} (id {})", target.name, target.id);
+      if (found[i])
+        return Fail(ErrorCode::kInvalidTable, "Avro record has a field twice: {} (id {})", target.name, target.id);
       found[i] = true;
       if (Status status = Bind(target, *field.type, step); !status) {
-        return tl::unexpected(std::move(status).error().WithContext(fmt::format("field {} (id {})", target.name, target.id)));
+        return tl::unexpected(
+            std::move(status).error().WithContext(fmt::format("field {} (id {})", target.name, target.id)));
       }
     }
     projection.steps_.push_back(std::move(step));
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     if (targets[i].required && !found[i]) {
-      return Fail(ErrorCode::kInvalidTable, "Avro record lacks a required field: {} (id {})", targets[i].name, targets[i].id);
+      return Fail(ErrorCode::kInvalidTable, "Avro record lacks a required field: {} (id {})", targets[i].name,
+                  targets[i].id);
     }
   }
   return projection;
@@ -159,15 +162,18 @@ AvroTarget<T> AvroBooleanTarget(int32_t id, std::string name, bool required, Set
 template <typename T, typename Set>
 AvroTarget<T> AvroBytesTarget(int32_t id, std::string name, bool required, Set set) {
   return {id, std::move(name), required, [set](const AvroNode& node) -> Result<AvroReader<T>> {
-            if (node.kind != AvroKind::kBytes && node.kind != AvroKind::kString) return WrongAvroType("bytes or string", node);
+            if (node.kind != AvroKind::kBytes && node.kind != AvroKind::kString)
+              return WrongAvroType("bytes or string", node);
             return [set](AvroDecoder& decoder, T& out) { StoreAvroValue(decoder, out, decoder.ReadBytes(), set); };
           }};
 }
 
 /// A nested record, read into the member that `get(out)` refers to.
 template <typename T, typename Nested, typename Get>
-AvroTarget<T> AvroRecordTarget(int32_t id, std::string name, bool required, std::vector<AvroTarget<Nested>> targets, Get get) {
-  return {id, std::move(name), required, [targets = std::move(targets), get](const AvroNode& node) -> Result<AvroReader<T>> {
+AvroTarget<T> AvroRecordTarget(int32_t id, std::string name, bool required, std::vector<AvroTarget<Nested>> targets,
+                               Get get) {
+  return {id, std::move(name), required,
+          [targets = std::move(targets), get](const AvroNode& node) -> Result<AvroReader<T>> {
             FRAZIL_ASSIGN(auto projection, AvroProjection<Nested>::Make(node, targets));
             return [projection = std::move(projection), get](AvroDecoder& decoder, T& out) {
               projection.Read(decoder, get(out));
@@ -178,7 +184,8 @@ AvroTarget<T> AvroRecordTarget(int32_t id, std::string name, bool required, std:
 /// An array of records (also the form of maps with int keys); `add(decoder, out, item)` stores each.
 template <typename T, typename Item, typename Add>
 AvroTarget<T> AvroRecordsTarget(int32_t id, std::string name, std::vector<AvroTarget<Item>> targets, Add add) {
-  return {id, std::move(name), false, [targets = std::move(targets), add](const AvroNode& node) -> Result<AvroReader<T>> {
+  return {id, std::move(name), false,
+          [targets = std::move(targets), add](const AvroNode& node) -> Result<AvroReader<T>> {
             if (node.kind != AvroKind::kArray) return WrongAvroType("array", node);
             const AvroNode* item_node = node.children[0].get();
             FRAZIL_ASSIGN(auto projection, AvroProjection<Item>::Make(*item_node, targets));
@@ -198,7 +205,8 @@ AvroTarget<T> AvroLongsTarget(int32_t id, std::string name, Add add) {
   return {id, std::move(name), false, [add](const AvroNode& node) -> Result<AvroReader<T>> {
             if (node.kind != AvroKind::kArray) return WrongAvroType("array", node);
             const AvroNode* item = node.children[0].get();
-            if (item->kind != AvroKind::kInt && item->kind != AvroKind::kLong) return WrongAvroType("array of long", *item);
+            if (item->kind != AvroKind::kInt && item->kind != AvroKind::kLong)
+              return WrongAvroType("array of long", *item);
             return [item, add](AvroDecoder& decoder, T& out) {
               decoder.ReadArray(*item, [&] {
                 int64_t value = decoder.ReadLong();

@@ -14,7 +14,22 @@ namespace frazil::format {
 struct AvroNode;
 using AvroNodePtr = std::shared_ptr<const AvroNode>;
 
-enum class AvroKind { kNull, kBoolean, kInt, kLong, kFloat, kDouble, kBytes, kString, kRecord, kEnum, kArray, kMap, kUnion, kFixed };
+enum class AvroKind {
+  kNull,
+  kBoolean,
+  kInt,
+  kLong,
+  kFloat,
+  kDouble,
+  kBytes,
+  kString,
+  kRecord,
+  kEnum,
+  kArray,
+  kMap,
+  kUnion,
+  kFixed
+};
 
 /// "record", "long", ... as the schema's JSON spells it.
 std::string_view AvroKindName(AvroKind kind);

@@ -69,7 +69,8 @@ class SchemaParser {
   Result<AvroNodePtr> Parse(const Json& json, const std::string& name_space) {
     if (json.is_string()) return ParseName(json.get<std::string>(), name_space);
     if (json.is_array()) return ParseUnion(json, name_space);
-    if (!json.is_object()) return Fail(ErrorCode::kCorruptData, "Avro schema: a type must be a name, a list or an object");
+    if (!json.is_object())
+      return Fail(ErrorCode::kCorruptData, "Avro schema: a type must be a name, a list or an object");
     const Json* type = Find(json, "type");
     if (type == nullptr) return Fail(ErrorCode::kCorruptData, "Avro schema: an object without 'type'");
     // {"type": {"type": "record", ...}} is an oddity that other parsers take.
@@ -139,7 +140,8 @@ class SchemaParser {
     std::string name = TextOr(json, "name", "");
     if (name.empty()) return Fail(ErrorCode::kCorruptData, "Avro schema: a record, enum or fixed without a name");
     std::string full = FullName(name, TextOr(json, "namespace", outer));
-    if (!named_.emplace(full, nullptr).second) return Fail(ErrorCode::kCorruptData, "Avro schema: type defined twice: {}", full);
+    if (!named_.emplace(full, nullptr).second)
+      return Fail(ErrorCode::kCorruptData, "Avro schema: type defined twice: {}", full);
     size_t dot = full.rfind('.');
     node.name = dot == std::string::npos ? full : full.substr(dot + 1);
     node.logical_type = TextOr(json, "logicalType", "");
@@ -159,7 +161,8 @@ class SchemaParser {
     node->fields.reserve(fields->size());
     for (const Json& field : *fields) {
       const Json* type = field.is_object() ? Find(field, "type") : nullptr;
-      if (type == nullptr) return Fail(ErrorCode::kCorruptData, "Avro schema: field without a type in record: {}", full);
+      if (type == nullptr)
+        return Fail(ErrorCode::kCorruptData, "Avro schema: field without a type in record: {}", full);
       FRAZIL_ASSIGN(AvroNodePtr child, Parse(*type, name_space));
       node->fields.push_back({TextOr(field, "name", ""), Int32(field, "field-id"), std::move(child)});
     }
@@ -193,7 +196,8 @@ class SchemaParser {
         return Fail(ErrorCode::kCorruptData, "Avro schema: enum without symbols: {}", full);
       }
       for (const Json& symbol : *symbols) {
-        if (!symbol.is_string()) return Fail(ErrorCode::kCorruptData, "Avro schema: enum with a symbol that is no text: {}", full);
+        if (!symbol.is_string())
+          return Fail(ErrorCode::kCorruptData, "Avro schema: enum with a symbol that is no text: {}", full);
         node->symbols.push_back(symbol.get<std::string>());
       }
     } else {

@@ -32,10 +32,11 @@ TEST(AvroSchema, RefusesRecursionByName) {
 
 TEST(AvroSchema, RefusesWhatIsNoSchema) {
   for (const char* text :
-       {"", "nonsense", "[]", "1", R"("who")", R"({"name":"r"})", R"({"type":"record","fields":[]})", R"({"type":"record","name":"r"})",
-        R"({"type":"record","name":"r","fields":[{"name":"a"}]})", R"({"type":"array"})", R"({"type":"map"})",
-        R"({"type":"fixed","name":"f","size":-1})", R"({"type":"fixed","name":"f","size":99999999999})", R"({"type":"enum","name":"e"})",
-        R"([["null"]])", R"([{"type":"fixed","name":"f","size":1},{"type":"fixed","name":"f","size":2}])"}) {
+       {"", "nonsense", "[]", "1", R"("who")", R"({"name":"r"})", R"({"type":"record","fields":[]})",
+        R"({"type":"record","name":"r"})", R"({"type":"record","name":"r","fields":[{"name":"a"}]})",
+        R"({"type":"array"})", R"({"type":"map"})", R"({"type":"fixed","name":"f","size":-1})",
+        R"({"type":"fixed","name":"f","size":99999999999})", R"({"type":"enum","name":"e"})", R"([["null"]])",
+        R"([{"type":"fixed","name":"f","size":1},{"type":"fixed","name":"f","size":2}])"}) {
     EXPECT_THAT(ParseAvroSchema(text), IsError(ErrorCode::kCorruptData, "")) << text;
   }
 }

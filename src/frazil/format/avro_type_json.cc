@@ -80,7 +80,8 @@ class SchemaWriter {
       }
       case TypeId::kFixed: return Fixed(fmt::format("fixed_{}", type.length()), type.length(), field);
       case TypeId::kDecimal: {
-        Json json = Fixed(fmt::format("decimal_{}_{}", type.precision(), type.scale()), spec::DecimalFixedBytes(type.precision()), field);
+        Json json = Fixed(fmt::format("decimal_{}_{}", type.precision(), type.scale()),
+                          spec::DecimalFixedBytes(type.precision()), field);
         json["logicalType"] = "decimal";
         json["precision"] = type.precision();
         json["scale"] = type.scale();

@@ -41,7 +41,8 @@ Result<AvroValueReader> MakeAvroValueReader(const AvroNode& node) {
     case AvroKind::kDouble: return [](AvroDecoder& decoder) -> Value { return decoder.ReadDouble(); };
     case AvroKind::kString: return [](AvroDecoder& decoder) -> Value { return std::string(decoder.ReadString()); };
     case AvroKind::kBytes:
-      if (node.logical_type == "decimal") return [](AvroDecoder& decoder) { return DecimalOf(decoder, decoder.ReadBytes()); };
+      if (node.logical_type == "decimal")
+        return [](AvroDecoder& decoder) { return DecimalOf(decoder, decoder.ReadBytes()); };
       return [](AvroDecoder& decoder) -> Value { return CopyBytes(decoder.ReadBytes()); };
     case AvroKind::kFixed: {
       const auto size = static_cast<size_t>(node.fixed_size);
@@ -71,8 +72,9 @@ Value ToFormOf(const spec::Type& type, Value value) {
       break;
     case TypeId::kInt:
     case TypeId::kDate:
-      if (const auto* wide = std::get_if<int64_t>(&value);
-          wide != nullptr && *wide >= std::numeric_limits<int32_t>::min() && *wide <= std::numeric_limits<int32_t>::max()) {
+      if (const auto* wide = std::get_if<int64_t>(&value); wide != nullptr &&
+                                                           *wide >= std::numeric_limits<int32_t>::min() &&
+                                                           *wide <= std::numeric_limits<int32_t>::max()) {
         return static_cast<int32_t>(*wide);
       }
       break;

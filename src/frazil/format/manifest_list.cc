@@ -37,8 +37,10 @@ std::vector<AvroTarget<PartitionFieldSummary>> SummaryTargets() {
   return {
       AvroBooleanTarget<T>(kContainsNull, "contains_null", true, [](T& out, bool value) { out.contains_null = value; }),
       AvroBooleanTarget<T>(kContainsNan, "contains_nan", false, [](T& out, bool value) { out.contains_nan = value; }),
-      AvroBytesTarget<T>(kLowerBound, "lower_bound", false, [](T& out, ByteView value) { out.lower_bound = CopyBytes(value); }),
-      AvroBytesTarget<T>(kUpperBound, "upper_bound", false, [](T& out, ByteView value) { out.upper_bound = CopyBytes(value); }),
+      AvroBytesTarget<T>(kLowerBound, "lower_bound", false,
+                         [](T& out, ByteView value) { out.lower_bound = CopyBytes(value); }),
+      AvroBytesTarget<T>(kUpperBound, "upper_bound", false,
+                         [](T& out, ByteView value) { out.upper_bound = CopyBytes(value); }),
   };
 }
 
@@ -46,16 +48,20 @@ std::vector<AvroTarget<PartitionFieldSummary>> SummaryTargets() {
 std::vector<AvroTarget<ManifestFile>> ManifestTargets() {
   using T = ManifestFile;
   return {
-      AvroBytesTarget<T>(kManifestPath, "manifest_path", true, [](T& out, ByteView value) { out.manifest_path = AsText(value); }),
-      AvroLongTarget<T>(kManifestLength, "manifest_length", true, [](T& out, int64_t value) { out.manifest_length = value; }),
+      AvroBytesTarget<T>(kManifestPath, "manifest_path", true,
+                         [](T& out, ByteView value) { out.manifest_path = AsText(value); }),
+      AvroLongTarget<T>(kManifestLength, "manifest_length", true,
+                        [](T& out, int64_t value) { out.manifest_length = value; }),
       AvroIntTarget<T>(kPartitionSpecId, "partition_spec_id", true,
                        [](T& out, int32_t value) { out.partition_spec_id = spec::SpecId(value); }),
-      AvroIntTarget<T>(kContent, "content", false, [](AvroDecoder& decoder, T& out, int32_t value) {
-        if (value != 0 && value != 1) {
-          decoder.FailWith(ErrorCode::kInvalidTable, fmt::format("field content has an unknown value: {}", value));
-        }
-        out.content = value == 0 ? ManifestContent::kData : ManifestContent::kDeletes;
-      }),
+      AvroIntTarget<T>(kContent, "content", false,
+                       [](AvroDecoder& decoder, T& out, int32_t value) {
+                         if (value != 0 && value != 1) {
+                           decoder.FailWith(ErrorCode::kInvalidTable,
+                                            fmt::format("field content has an unknown value: {}", value));
+                         }
+                         out.content = value == 0 ? ManifestContent::kData : ManifestContent::kDeletes;
+                       }),
       AvroLongTarget<T>(kSequenceNumber, "sequence_number", false,
                         [](T& out, int64_t value) { out.sequence_number = spec::SequenceNumber(value); }),
       AvroLongTarget<T>(kMinSequenceNumber, "min_sequence_number", false,
@@ -68,17 +74,20 @@ std::vector<AvroTarget<ManifestFile>> ManifestTargets() {
       RowsTarget(kAddedRowsCount, "added_rows_count", &T::added_rows_count),
       RowsTarget(kExistingRowsCount, "existing_rows_count", &T::existing_rows_count),
       RowsTarget(kDeletedRowsCount, "deleted_rows_count", &T::deleted_rows_count),
-      AvroRecordsTarget<T, PartitionFieldSummary>(kPartitions, "partitions", SummaryTargets(), [](T& out, PartitionFieldSummary summary) {
-        out.partitions.push_back(std::move(summary));
-      }),
-      AvroBytesTarget<T>(kKeyMetadata, "key_metadata", false, [](T& out, ByteView value) { out.key_metadata = CopyBytes(value); }),
-      AvroLongTarget<T>(kFirstRowId, "first_row_id", false, [](T& out, int64_t value) { out.first_row_id = spec::RowId(value); }),
+      AvroRecordsTarget<T, PartitionFieldSummary>(
+          kPartitions, "partitions", SummaryTargets(),
+          [](T& out, PartitionFieldSummary summary) { out.partitions.push_back(std::move(summary)); }),
+      AvroBytesTarget<T>(kKeyMetadata, "key_metadata", false,
+                         [](T& out, ByteView value) { out.key_metadata = CopyBytes(value); }),
+      AvroLongTarget<T>(kFirstRowId, "first_row_id", false,
+                        [](T& out, int64_t value) { out.first_row_id = spec::RowId(value); }),
   };
 }
 
 Result<std::vector<ManifestFile>> ReadList(const AvroFileReader& file) {
   auto projection = AvroProjection<ManifestFile>::Make(*file.schema(), ManifestTargets());
-  if (!projection) return tl::unexpected(std::move(projection).error().WithContext("reading manifest list: " + file.path()));
+  if (!projection)
+    return tl::unexpected(std::move(projection).error().WithContext("reading manifest list: " + file.path()));
   std::vector<ManifestFile> manifests;
   FRAZIL_TRY(file.ForEachBlock([&](ByteView block, int64_t num_records) -> Status {
     if (static_cast<size_t>(num_records) > kMaxManifests - manifests.size()) {

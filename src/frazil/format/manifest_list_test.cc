@@ -82,7 +82,8 @@ TEST(ManifestList, RowsWithoutCountsAndUnassignedDataManifestsAreRefused) {
   EXPECT_THAT(WriteManifestList(io, "l.avro", Header(3), {no_counts}), IsError(ErrorCode::kInvalidArgument, "m0.avro"));
   ManifestFile unassigned = FullRow();
   unassigned.first_row_id.reset();
-  EXPECT_THAT(WriteManifestList(io, "l.avro", Header(3), {unassigned}), IsError(ErrorCode::kInvalidArgument, "first_row_id"));
+  EXPECT_THAT(WriteManifestList(io, "l.avro", Header(3), {unassigned}),
+              IsError(ErrorCode::kInvalidArgument, "first_row_id"));
   EXPECT_THAT(WriteManifestList(io, "l.avro", Header(2), {unassigned}), IsOk());
   EXPECT_THAT(WriteManifestList(io, "l1.avro", Header(1), {}), IsError(ErrorCode::kNotSupported, "format version: 1"));
 }
@@ -149,7 +150,8 @@ TEST(ManifestList, NullInARequiredFieldIsNamed) {
                                  encoder.Long(7);
                                }),
               IsOk());
-  EXPECT_THAT(ReadManifestList(io, "l.avro"), IsError(ErrorCode::kInvalidTable, "required field is null: manifest_path"));
+  EXPECT_THAT(ReadManifestList(io, "l.avro"),
+              IsError(ErrorCode::kInvalidTable, "required field is null: manifest_path"));
   EXPECT_THAT(ReadManifestList(io, "l.avro"), IsError(ErrorCode::kInvalidTable, "l.avro"));
 }
 

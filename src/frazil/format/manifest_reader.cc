@@ -29,7 +29,8 @@ std::vector<std::optional<spec::Type>> PartitionTypes(const PartitionSpec& parti
   std::vector<std::optional<spec::Type>> types;
   for (size_t i = 0; i < partition_spec.fields().size(); ++i) {
     const spec::PartitionField& field = partition_spec.fields()[i];
-    const bool known = schema.FindField(field.source_id) != nullptr && field.transform.kind() != spec::Transform::Kind::kUnknown;
+    const bool known =
+        schema.FindField(field.source_id) != nullptr && field.transform.kind() != spec::Transform::Kind::kUnknown;
     types.push_back(known ? std::optional(partition_spec.ResultType(i, schema)) : std::nullopt);
   }
   return types;
@@ -74,7 +75,8 @@ Status CheckFile(const DataFile& file, ManifestContent content) {
   }
   if (!file.is_deletion_vector()) return {};
   if (file.content != FileContent::kPositionDeletes) {
-    return Fail(ErrorCode::kInvalidTable, "Puffin file must have field content 1 (position deletes): {}", file.file_path);
+    return Fail(ErrorCode::kInvalidTable, "Puffin file must have field content 1 (position deletes): {}",
+                file.file_path);
   }
   // Engines that believed such entries applied the vector to the wrong file or read wild ranges.
   if (!file.referenced_data_file) {
@@ -84,7 +86,8 @@ Status CheckFile(const DataFile& file, ManifestContent content) {
     return Fail(ErrorCode::kInvalidTable, "deletion vector lacks a valid field content_offset: {}", file.file_path);
   }
   if (!file.content_size_in_bytes || *file.content_size_in_bytes < 0) {
-    return Fail(ErrorCode::kInvalidTable, "deletion vector lacks a valid field content_size_in_bytes: {}", file.file_path);
+    return Fail(ErrorCode::kInvalidTable, "deletion vector lacks a valid field content_size_in_bytes: {}",
+                file.file_path);
   }
   return {};
 }
@@ -98,7 +101,8 @@ Status InheritFromList(const ManifestFile& manifest, ManifestEntry& entry) {
     if (!may_inherit) {
       return Fail(ErrorCode::kInvalidTable, "{} entry lacks field {}: {}",
                   entry.status == EntryStatus::kDeleted ? "deleted" : "existing",
-                  number == &entry.sequence_number ? "sequence_number" : "file_sequence_number", entry.data_file.file_path);
+                  number == &entry.sequence_number ? "sequence_number" : "file_sequence_number",
+                  entry.data_file.file_path);
     }
     *number = manifest.sequence_number;
   }

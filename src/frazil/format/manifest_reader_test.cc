@@ -77,9 +77,11 @@ TEST(ManifestReader, ExplicitDataSequenceNumberOfAnAddedFileStays) {
 TEST(ManifestReader, NullSequenceNumberOnExistingOrDeletedEntryIsAnError) {
   for (int status : {0, 2}) {
     io::MemoryFileIO io;
-    ASSERT_THAT(WriteForeignAvro(io, "m.avro", SmallSchema(), {}, 1, [&](AvroEncoder& encoder, int) { EncodeSmall(encoder, status, "a.parquet"); }),
+    ASSERT_THAT(WriteForeignAvro(io, "m.avro", SmallSchema(), {}, 1,
+                                 [&](AvroEncoder& encoder, int) { EncodeSmall(encoder, status, "a.parquet"); }),
                 IsOk());
-    EXPECT_THAT(Read(io, RowFor("m.avro", 9)), IsError(ErrorCode::kInvalidTable, "lacks field sequence_number: a.parquet"));
+    EXPECT_THAT(Read(io, RowFor("m.avro", 9)),
+                IsError(ErrorCode::kInvalidTable, "lacks field sequence_number: a.parquet"));
     EXPECT_THAT(Read(io, RowFor("m.avro", 9)), IsError(ErrorCode::kInvalidTable, "m.avro"));
     // Of the time before sequence numbers: everything is 0.
     ASSERT_OK_AND_ASSIGN(auto entries, Read(io, RowFor("m.avro", 0)));
@@ -93,10 +95,12 @@ TEST(ManifestReader, FirstRowIdsCountAllLiveEntriesAndSkipDeletedAndExplicitOnes
   explicit_id.data_file.first_row_id = RowId(5000);
   ManifestEntry deleted_with_id = DataEntry(EntryStatus::kDeleted, "e", 1000, 2);
   deleted_with_id.data_file.first_row_id = RowId(6000);
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
-                       WriteTestManifest(io, "m.avro", {},
-                                         {DataEntry(EntryStatus::kAdded, "a", 10), DataEntry(EntryStatus::kDeleted, "b", 1000, 2), explicit_id,
-                                          DataEntry(EntryStatus::kExisting, "d", 20, 3), deleted_with_id, DataEntry(EntryStatus::kAdded, "f", 30)}));
+  ASSERT_OK_AND_ASSIGN(
+      ManifestFile manifest,
+      WriteTestManifest(
+          io, "m.avro", {},
+          {DataEntry(EntryStatus::kAdded, "a", 10), DataEntry(EntryStatus::kDeleted, "b", 1000, 2), explicit_id,
+           DataEntry(EntryStatus::kExisting, "d", 20, 3), deleted_with_id, DataEntry(EntryStatus::kAdded, "f", 30)}));
   manifest.first_row_id = RowId(400);
   ASSERT_OK_AND_ASSIGN(auto entries, Read(io, manifest));
   EXPECT_THAT(FirstRowIds(entries), ElementsAre(400, std::nullopt, 5000, 410, 6000, 430));
@@ -116,7 +120,8 @@ TEST(ManifestReader, DeleteManifestsNeverHaveRowIds) {
   io::MemoryFileIO io;
   ManifestWriterOptions options;
   options.content = ManifestContent::kDeletes;
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", options, {VectorEntry("p.puffin", "a.parquet", 3)}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
+                       WriteTestManifest(io, "m.avro", options, {VectorEntry("p.puffin", "a.parquet", 3)}));
   manifest.first_row_id = RowId(400);
   ASSERT_OK_AND_ASSIGN(auto entries, Read(io, manifest));
   EXPECT_THAT(FirstRowIds(entries), ElementsAre(std::nullopt));
@@ -124,7 +129,8 @@ TEST(ManifestReader, DeleteManifestsNeverHaveRowIds) {
 
 TEST(ManifestReader, RowIdsPast64BitsAreAnError) {
   io::MemoryFileIO io;
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", {}, {DataEntry(EntryStatus::kAdded, "a", 10)}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
+                       WriteTestManifest(io, "m.avro", {}, {DataEntry(EntryStatus::kAdded, "a", 10)}));
   manifest.first_row_id = RowId(std::numeric_limits<int64_t>::max() - 5);
   EXPECT_THAT(Read(io, manifest), IsError(ErrorCode::kInvalidTable, "past 64 bits"));
 }
@@ -186,7 +192,8 @@ TEST(ManifestReader, FieldsAreFoundByIdInAnyOrderAndUnknownOnesArePassedOver) {
 
 TEST(ManifestReader, Version1ManifestsReadAsDataOfSequenceNumberZero) {
   io::MemoryFileIO io;
-  const std::string schema = R"({"type":"record","name":"manifest_entry","fields":[{"name":"status","type":"int","field-id":0},
+  const std::string schema =
+      R"({"type":"record","name":"manifest_entry","fields":[{"name":"status","type":"int","field-id":0},
     {"name":"snapshot_id","type":"long","field-id":1},
     {"name":"data_file","field-id":2,"type":{"type":"record","name":"r2","fields":[
       {"name":"file_path","type":"string","field-id":100},{"name":"file_format","type":"string","field-id":101},
@@ -221,11 +228,16 @@ TEST(ManifestReader, Version1ManifestsReadAsDataOfSequenceNumberZero) {
 
 TEST(ManifestReader, MissingRequiredFieldAndWrongTypeAreNamed) {
   io::MemoryFileIO io;
-  ASSERT_THAT(WriteForeignAvro(io, "lacks.avro", R"({"type":"record","name":"e","fields":[{"name":"status","type":"int","field-id":0}]})", {}, 0, {}),
+  ASSERT_THAT(WriteForeignAvro(io, "lacks.avro",
+                               R"({"type":"record","name":"e","fields":[{"name":"status","type":"int","field-id":0}]})",
+                               {}, 0, {}),
               IsOk());
-  EXPECT_THAT(Read(io, RowFor("lacks.avro", 1)), IsError(ErrorCode::kInvalidTable, "lacks a required field: data_file (id 2)"));
+  EXPECT_THAT(Read(io, RowFor("lacks.avro", 1)),
+              IsError(ErrorCode::kInvalidTable, "lacks a required field: data_file (id 2)"));
   EXPECT_THAT(Read(io, RowFor("lacks.avro", 1)), IsError(ErrorCode::kInvalidTable, "lacks.avro"));
-  ASSERT_THAT(WriteForeignAvro(io, "type.avro", SmallSchema(R"(,{"name":"split_offsets","type":"string","field-id":132})"), {}, 0, {}), IsOk());
+  ASSERT_THAT(WriteForeignAvro(io, "type.avro",
+                               SmallSchema(R"(,{"name":"split_offsets","type":"string","field-id":132})"), {}, 0, {}),
+              IsOk());
   EXPECT_THAT(Read(io, RowFor("type.avro", 1)), IsError(ErrorCode::kInvalidTable, "must be array, but is: string"));
   EXPECT_THAT(Read(io, RowFor("type.avro", 1)), IsError(ErrorCode::kInvalidTable, "field split_offsets (id 132)"));
 }
@@ -291,7 +303,8 @@ TEST(ManifestReader, LiveVectorWithoutItsFieldsIsRefusedAndADeletedOneIsNot) {
 
 TEST(ManifestReader, ContentOfFilesMustFitTheirManifest) {
   io::MemoryFileIO io;
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", {}, {DataEntry(EntryStatus::kAdded, "a", 1)}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
+                       WriteTestManifest(io, "m.avro", {}, {DataEntry(EntryStatus::kAdded, "a", 1)}));
   manifest.content = ManifestContent::kDeletes;
   EXPECT_THAT(Read(io, manifest), IsError(ErrorCode::kInvalidTable, "does not fit its manifest: a"));
 }
@@ -323,14 +336,16 @@ TEST(ManifestReader, PartitionValuesTakeTodaysTypeOfTheirColumn) {
                                  encoder.String("x");
                                }),
               IsOk());
-  const spec::PartitionSpec by(spec::SpecId(3), {PartitionBy(1, 1000, "id", "identity"), PartitionBy(4, 1001, "at_day", "day"),
-                                                 PartitionBy(2, 1002, "cat", "identity"), PartitionBy(5, 1003, "kind", "identity")});
+  const spec::PartitionSpec by(spec::SpecId(3),
+                               {PartitionBy(1, 1000, "id", "identity"), PartitionBy(4, 1001, "at_day", "day"),
+                                PartitionBy(2, 1002, "cat", "identity"), PartitionBy(5, 1003, "kind", "identity")});
   ManifestFile manifest = RowFor("m.avro", 1);
   manifest.partition_spec_id = spec::SpecId(3);
   ASSERT_OK_AND_ASSIGN(auto entries, ReadManifest(io, manifest, {spec::PartitionSpec(), by}, *TestSchema()));
   using spec::Value;
   EXPECT_EQ(entries[0].data_file.partition, (spec::PartitionTuple{int64_t{-7}, int32_t{19000}, Value(), Value()}));
-  EXPECT_EQ(entries[1].data_file.partition, (spec::PartitionTuple{int64_t{-7}, int32_t{19000}, std::string("x"), Value()}));
+  EXPECT_EQ(entries[1].data_file.partition,
+            (spec::PartitionTuple{int64_t{-7}, int32_t{19000}, std::string("x"), Value()}));
   EXPECT_EQ(entries[0].data_file.spec_id, spec::SpecId(3));
 }
 
@@ -347,7 +362,8 @@ TEST(ManifestReader, PartitionValuesOfDroppedColumnsAndUnknownTransformsStayAsWr
                                  encoder.Int(6);
                                }),
               IsOk());
-  const spec::PartitionSpec by(spec::SpecId(0), {PartitionBy(99, 1000, "gone", "identity"), PartitionBy(2, 1001, "zig", "zigzag[3]")});
+  const spec::PartitionSpec by(spec::SpecId(0),
+                               {PartitionBy(99, 1000, "gone", "identity"), PartitionBy(2, 1001, "zig", "zigzag[3]")});
   ASSERT_OK_AND_ASSIGN(auto entries, ReadManifest(io, RowFor("m.avro", 1), {by}, *TestSchema()));
   EXPECT_EQ(entries[0].data_file.partition, (spec::PartitionTuple{int64_t{5}, int32_t{6}}));
 }

@@ -23,9 +23,10 @@ inline spec::SchemaPtr TestSchema() {
     made.type = spec::Type::Primitive(type);
     return made;
   };
-  auto schema = spec::Schema::Make(spec::SchemaId(4), {field(1, "id", spec::TypeId::kLong), field(2, "cat", spec::TypeId::kString),
-                                                       field(3, "price", spec::TypeId::kFloat), field(4, "at", spec::TypeId::kTimestampTz),
-                                                       field(5, "kind", spec::TypeId::kString)});
+  auto schema = spec::Schema::Make(spec::SchemaId(4),
+                                   {field(1, "id", spec::TypeId::kLong), field(2, "cat", spec::TypeId::kString),
+                                    field(3, "price", spec::TypeId::kFloat), field(4, "at", spec::TypeId::kTimestampTz),
+                                    field(5, "kind", spec::TypeId::kString)});
   EXPECT_THAT(schema, IsOk());
   return *schema;
 }
@@ -61,8 +62,10 @@ inline spec::ManifestEntry VectorEntry(const std::string& path, const std::strin
 }
 
 /// Writes entries as a manifest; the list row.
-inline Result<spec::ManifestFile> WriteTestManifest(io::FileIO& io, const std::string& path, ManifestWriterOptions options,
-                                                    const std::vector<spec::ManifestEntry>& entries, int64_t commit_sequence_number = 9) {
+inline Result<spec::ManifestFile> WriteTestManifest(io::FileIO& io, const std::string& path,
+                                                    ManifestWriterOptions options,
+                                                    const std::vector<spec::ManifestEntry>& entries,
+                                                    int64_t commit_sequence_number = 9) {
   if (options.schema == nullptr) options.schema = TestSchema();
   options.snapshot_id = spec::SnapshotId(77);
   FRAZIL_ASSIGN(auto writer, ManifestWriter::Make(io, path, options));

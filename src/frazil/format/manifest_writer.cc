@@ -46,7 +46,8 @@ class EntryEncoder {
     FRAZIL_TRY(Partition(file.partition));
     encoder_.Long(file.record_count);
     encoder_.Long(file.file_size_in_bytes);
-    for (const auto* counts : {&file.column_sizes, &file.value_counts, &file.null_value_counts, &file.nan_value_counts}) {
+    for (const auto* counts :
+         {&file.column_sizes, &file.value_counts, &file.null_value_counts, &file.nan_value_counts}) {
       ColumnMap(*counts, [&](int64_t count) { encoder_.Long(count); });
     }
     for (const auto* bounds : {&file.lower_bounds, &file.upper_bounds}) {
@@ -117,24 +118,30 @@ Status CheckEntry(const ManifestEntry& entry, const ManifestWriterOptions& optio
     return Fail(ErrorCode::kInvalidArgument, "manifest entry: {}: {}", reason, file.file_path);
   };
   const bool is_delete = file.content != FileContent::kData;
-  if (is_delete != (options.content == ManifestContent::kDeletes)) return refuse("content of the file is not that of the manifest");
-  if (file.partition.size() != options.partition_spec.fields().size()) return refuse("partition tuple does not fit the spec");
+  if (is_delete != (options.content == ManifestContent::kDeletes))
+    return refuse("content of the file is not that of the manifest");
+  if (file.partition.size() != options.partition_spec.fields().size())
+    return refuse("partition tuple does not fit the spec");
   if (entry.status != EntryStatus::kAdded && (!entry.sequence_number || !entry.file_sequence_number)) {
     return refuse("existing and deleted files need their sequence numbers");
   }
-  if (entry.status != EntryStatus::kAdded && !entry.snapshot_id) return refuse("existing and deleted files need a snapshot id");
+  if (entry.status != EntryStatus::kAdded && !entry.snapshot_id)
+    return refuse("existing and deleted files need a snapshot id");
   if (file.record_count < 0 || file.file_size_in_bytes < 0) return refuse("negative record count or file size");
-  if (file.content == FileContent::kEqualityDeletes && file.equality_ids.empty()) return refuse("equality deletes without equality_ids");
+  if (file.content == FileContent::kEqualityDeletes && file.equality_ids.empty())
+    return refuse("equality deletes without equality_ids");
   if (is_delete && file.first_row_id) return refuse("delete files have no first_row_id");
   if (!file.is_deletion_vector()) return {};
   if (options.format_version < 3) return refuse("must not use DVs for position deletes in V2");
-  if (file.content != FileContent::kPositionDeletes || !file.referenced_data_file || !file.content_offset || !file.content_size_in_bytes) {
+  if (file.content != FileContent::kPositionDeletes || !file.referenced_data_file || !file.content_offset ||
+      !file.content_size_in_bytes) {
     return refuse("a deletion vector needs referenced_data_file, content_offset and content_size_in_bytes");
   }
   return {};
 }
 
-Result<std::map<std::string, std::string>> HeaderMetadata(const ManifestWriterOptions& options, const std::vector<spec::Field>& fields) {
+Result<std::map<std::string, std::string>> HeaderMetadata(const ManifestWriterOptions& options,
+                                                          const std::vector<spec::Field>& fields) {
   FRAZIL_ASSIGN(spec::SchemaPtr entry_schema, spec::Schema::Make(spec::SchemaId(0), fields));
   return std::map<std::string, std::string>{
       {"schema", spec::WriteSchemaJson(*options.schema)},
@@ -162,7 +169,8 @@ class ManifestWriter::Impl {
     FRAZIL_TRY(CheckEntry(entry, options_));
     record_.clear();
     Status encoded = EntryEncoder(record_, options_.format_version, partition_types_).Encode(entry);
-    if (!encoded) return tl::unexpected(std::move(encoded).error().WithContext("partition of file: " + entry.data_file.file_path));
+    if (!encoded)
+      return tl::unexpected(std::move(encoded).error().WithContext("partition of file: " + entry.data_file.file_path));
     FRAZIL_TRY(writer_.Append(record_));
     Count(entry);
     return {};
@@ -212,7 +220,8 @@ class ManifestWriter::Impl {
   std::optional<spec::SequenceNumber> min_sequence_number_;
 };
 
-Result<std::unique_ptr<ManifestWriter>> ManifestWriter::Make(io::FileIO& io, std::string path, ManifestWriterOptions options) {
+Result<std::unique_ptr<ManifestWriter>> ManifestWriter::Make(io::FileIO& io, std::string path,
+                                                             ManifestWriterOptions options) {
   if (options.format_version != 2 && options.format_version != 3) {
     return Fail(ErrorCode::kNotSupported, "writing manifests of format version: {}", options.format_version);
   }
@@ -220,7 +229,8 @@ Result<std::unique_ptr<ManifestWriter>> ManifestWriter::Make(io::FileIO& io, std
   for (const spec::PartitionField& field : options.partition_spec.fields()) {
     const bool always_null = field.transform.kind() == spec::Transform::Kind::kVoid;
     if (always_null || options.schema->FindField(field.source_id) != nullptr) continue;
-    return Fail(ErrorCode::kInvalidArgument, "schema of a manifest lacks the source column of its partition field: {}", field.name);
+    return Fail(ErrorCode::kInvalidArgument, "schema of a manifest lacks the source column of its partition field: {}",
+                field.name);
   }
   std::vector<spec::Field> partition_fields = PartitionFields(options.partition_spec, *options.schema);
   std::vector<spec::Type> partition_types = TypesOf(partition_fields);
@@ -228,7 +238,8 @@ Result<std::unique_ptr<ManifestWriter>> ManifestWriter::Make(io::FileIO& io, std
   FRAZIL_ASSIGN(std::string avro_schema, WriteAvroSchema("manifest_entry", fields));
   FRAZIL_ASSIGN(auto metadata, HeaderMetadata(options, fields));
   FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> file, io.Create(path));
-  AvroFileWriter writer(std::move(file), std::move(avro_schema), options.codec, std::move(metadata), options.compression_level);
+  AvroFileWriter writer(std::move(file), std::move(avro_schema), options.codec, std::move(metadata),
+                        options.compression_level);
   return std::unique_ptr<ManifestWriter>(new ManifestWriter(
       std::make_unique<Impl>(std::move(path), std::move(options), std::move(partition_types), std::move(writer))));
 }

@@ -68,7 +68,8 @@ TEST(ManifestWriter, VectorsComeBackWithOffsetSizeAndTarget) {
   // Two vectors share a Puffin: their identity is path, offset and size.
   ManifestEntry second = VectorEntry("p.puffin", "b.parquet", 4);
   second.data_file.content_offset = 48;
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", options, {VectorEntry("p.puffin", "a.parquet", 3), second}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
+                       WriteTestManifest(io, "m.avro", options, {VectorEntry("p.puffin", "a.parquet", 3), second}));
   EXPECT_EQ(manifest.content, ManifestContent::kDeletes);
   ASSERT_OK_AND_ASSIGN(auto entries, ReadManifest(io, manifest, {spec::PartitionSpec()}, *TestSchema()));
   ASSERT_EQ(entries.size(), 2u);
@@ -96,10 +97,11 @@ TEST(ManifestWriter, HeaderHasTheKeysThatReadersLookFor) {
 
 TEST(ManifestWriter, CountsAndRowsAreByStatus) {
   io::MemoryFileIO io;
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
-                       WriteTestManifest(io, "m.avro", {},
-                                         {DataEntry(EntryStatus::kAdded, "a", 10), DataEntry(EntryStatus::kAdded, "b", 20),
-                                          DataEntry(EntryStatus::kExisting, "c", 300, 2), DataEntry(EntryStatus::kDeleted, "d", 4000, 1)}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", {},
+                                                                {DataEntry(EntryStatus::kAdded, "a", 10),
+                                                                 DataEntry(EntryStatus::kAdded, "b", 20),
+                                                                 DataEntry(EntryStatus::kExisting, "c", 300, 2),
+                                                                 DataEntry(EntryStatus::kDeleted, "d", 4000, 1)}));
   EXPECT_EQ(manifest.added_files_count, 2);
   EXPECT_EQ(manifest.existing_files_count, 1);
   EXPECT_EQ(manifest.deleted_files_count, 1);
@@ -142,7 +144,8 @@ TEST(ManifestWriter, MergedManifestKeepsRowIdsOfExistingFilesAndReservesForBothK
   io::MemoryFileIO io;
   ManifestEntry existing = DataEntry(EntryStatus::kExisting, "a", 10, 2);
   existing.data_file.first_row_id = spec::RowId(40);
-  ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", {}, {existing, DataEntry(EntryStatus::kAdded, "b", 5)}));
+  ASSERT_OK_AND_ASSIGN(ManifestFile manifest,
+                       WriteTestManifest(io, "m.avro", {}, {existing, DataEntry(EntryStatus::kAdded, "b", 5)}));
   EXPECT_EQ(*manifest.existing_rows_count + *manifest.added_rows_count, 15);
   manifest.first_row_id = spec::RowId(1000);
   ASSERT_OK_AND_ASSIGN(auto entries, ReadManifest(io, manifest, {spec::PartitionSpec()}, *TestSchema()));
@@ -153,12 +156,14 @@ TEST(ManifestWriter, MergedManifestKeepsRowIdsOfExistingFilesAndReservesForBothK
 TEST(ManifestWriter, PartitionSummariesCoverAllEntriesDeletedOnesIncluded) {
   io::MemoryFileIO io;
   ManifestWriterOptions options;
-  options.partition_spec = spec::PartitionSpec(spec::SpecId(1), {PartitionBy(2, 1000, "cat", "identity"), PartitionBy(3, 1001, "price", "identity"),
-                                                                 PartitionBy(1, 1002, "id_bucket", "bucket[4]"), PartitionBy(4, 1003, "at_day", "day")});
+  options.partition_spec = spec::PartitionSpec(
+      spec::SpecId(1), {PartitionBy(2, 1000, "cat", "identity"), PartitionBy(3, 1001, "price", "identity"),
+                        PartitionBy(1, 1002, "id_bucket", "bucket[4]"), PartitionBy(4, 1003, "at_day", "day")});
   const std::vector<ManifestEntry> entries = {
       WithPartition(DataEntry(EntryStatus::kAdded, "a", 1), {std::string("m"), -0.0f, int32_t{2}, Value()}),
       WithPartition(DataEntry(EntryStatus::kExisting, "b", 1, 2), {std::string("k"), 0.0f, int32_t{0}, Value()}),
-      WithPartition(DataEntry(EntryStatus::kDeleted, "c", 1, 2), {std::string("z"), std::nanf(""), int32_t{1}, Value()})};
+      WithPartition(DataEntry(EntryStatus::kDeleted, "c", 1, 2),
+                    {std::string("z"), std::nanf(""), int32_t{1}, Value()})};
   ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", options, entries));
   ASSERT_EQ(manifest.partitions.size(), 4u);
   EXPECT_EQ(manifest.partitions[0].lower_bound, CopyBytes(AsBytes("k")));
@@ -190,13 +195,17 @@ TEST(ManifestWriter, RefusesEntriesThatDoNotBelongIntoIt) {
   };
   const ManifestContent data = ManifestContent::kData;
   const ManifestContent deletes = ManifestContent::kDeletes;
-  EXPECT_THAT(add(3, deletes, DataEntry(EntryStatus::kAdded, "a", 1)), IsError(ErrorCode::kInvalidArgument, "content of the file"));
-  EXPECT_THAT(add(2, deletes, VectorEntry("p", "a", 1)), IsError(ErrorCode::kInvalidArgument, "must not use DVs for position deletes in V2: p"));
+  EXPECT_THAT(add(3, deletes, DataEntry(EntryStatus::kAdded, "a", 1)),
+              IsError(ErrorCode::kInvalidArgument, "content of the file"));
+  EXPECT_THAT(add(2, deletes, VectorEntry("p", "a", 1)),
+              IsError(ErrorCode::kInvalidArgument, "must not use DVs for position deletes in V2: p"));
   ManifestEntry no_target = VectorEntry("p", "a", 1);
   no_target.data_file.referenced_data_file.reset();
   EXPECT_THAT(add(3, deletes, no_target), IsError(ErrorCode::kInvalidArgument, "referenced_data_file"));
-  EXPECT_THAT(add(3, data, DataEntry(EntryStatus::kExisting, "a", 1)), IsError(ErrorCode::kInvalidArgument, "sequence numbers"));
-  EXPECT_THAT(add(3, data, DataEntry(EntryStatus::kDeleted, "a", 1)), IsError(ErrorCode::kInvalidArgument, "sequence numbers"));
+  EXPECT_THAT(add(3, data, DataEntry(EntryStatus::kExisting, "a", 1)),
+              IsError(ErrorCode::kInvalidArgument, "sequence numbers"));
+  EXPECT_THAT(add(3, data, DataEntry(EntryStatus::kDeleted, "a", 1)),
+              IsError(ErrorCode::kInvalidArgument, "sequence numbers"));
   EXPECT_THAT(add(3, data, WithPartition(DataEntry(EntryStatus::kAdded, "a", 1), {int32_t{1}})),
               IsError(ErrorCode::kInvalidArgument, "partition tuple"));
 }
@@ -205,7 +214,8 @@ TEST(ManifestWriter, PartitionValueOfAnotherKindIsRefusedNamingTheFile) {
   io::MemoryFileIO io;
   ManifestWriterOptions options;
   options.partition_spec = spec::PartitionSpec(spec::SpecId(1), {PartitionBy(1, 1000, "id", "identity")});
-  EXPECT_THAT(WriteTestManifest(io, "m.avro", options, {WithPartition(DataEntry(EntryStatus::kAdded, "a.parquet", 1), {std::string("x")})}),
+  EXPECT_THAT(WriteTestManifest(io, "m.avro", options,
+                                {WithPartition(DataEntry(EntryStatus::kAdded, "a.parquet", 1), {std::string("x")})}),
               IsError(ErrorCode::kInvalidArgument, "a.parquet"));
 }
 
@@ -215,7 +225,9 @@ TEST(ManifestWriter, SchemaWithoutASourceColumnIsRefusedExceptForVoid) {
   options.partition_spec = spec::PartitionSpec(spec::SpecId(1), {PartitionBy(99, 1000, "gone", "identity")});
   EXPECT_THAT(WriteTestManifest(io, "m.avro", options, {}), IsError(ErrorCode::kInvalidArgument, "gone"));
   options.partition_spec = spec::PartitionSpec(spec::SpecId(1), {PartitionBy(99, 1000, "gone", "void")});
-  EXPECT_THAT(WriteTestManifest(io, "m.avro", options, {WithPartition(DataEntry(EntryStatus::kAdded, "a", 1), {Value()})}), IsOk());
+  EXPECT_THAT(
+      WriteTestManifest(io, "m.avro", options, {WithPartition(DataEntry(EntryStatus::kAdded, "a", 1), {Value()})}),
+      IsOk());
 }
 
 TEST(ManifestWriter, OtherVersionsAreRefused) {
@@ -243,7 +255,8 @@ TEST(ManifestWriter, WithoutFinishThereIsNoFile) {
 TEST(ManifestWriter, ManyEntriesSpanBlocksAndKeepTheirOrder) {
   io::MemoryFileIO io;
   std::vector<ManifestEntry> entries;
-  for (int i = 0; i < 5000; ++i) entries.push_back(DataEntry(EntryStatus::kAdded, fmt::format("file-{:05}.parquet", i), i));
+  for (int i = 0; i < 5000; ++i)
+    entries.push_back(DataEntry(EntryStatus::kAdded, fmt::format("file-{:05}.parquet", i), i));
   ASSERT_OK_AND_ASSIGN(ManifestFile manifest, WriteTestManifest(io, "m.avro", {}, entries));
   ASSERT_OK_AND_ASSIGN(auto read, ReadManifest(io, manifest, {spec::PartitionSpec()}, *TestSchema()));
   ASSERT_EQ(read.size(), entries.size());

@@ -138,7 +138,9 @@ ParquetColumn ColumnsOf(const parquet::arrow::SchemaManifest& manifest,
   return HasIds(root) || name_mapping.empty() ? root : build(name_mapping);
 }
 
-bool HasIds(const ParquetColumn& column) { return column.id.has_value() || std::ranges::any_of(column.children, HasIds); }
+bool HasIds(const ParquetColumn& column) {
+  return column.id.has_value() || std::ranges::any_of(column.children, HasIds);
+}
 
 Status PlanColumn(const ParquetColumn& column, const Field& wanted, std::vector<int>& leaves) {
   const arrow::DataType& type = StorageOf(*column.field->type());
@@ -167,9 +169,8 @@ Status PlanColumn(const ParquetColumn& column, const Field& wanted, std::vector<
       return {};
     }
     case TypeId::kList:
-      if (column.children.size() != 1 ||
-          (type.id() != arrow::Type::LIST && type.id() != arrow::Type::LARGE_LIST &&
-           type.id() != arrow::Type::FIXED_SIZE_LIST)) {
+      if (column.children.size() != 1 || (type.id() != arrow::Type::LIST && type.id() != arrow::Type::LARGE_LIST &&
+                                          type.id() != arrow::Type::FIXED_SIZE_LIST)) {
         return CannotBecome(column, wanted);
       }
       return PlanColumn(column.children[0], wanted.type.element(), leaves);

@@ -60,8 +60,7 @@ Result<ArrayPtr> ConformList(ArrayPtr array, const ParquetColumn& column, const 
     FRAZIL_ASSIGN(array, Cast(array, arrow::list(array->type()->field(0)), path));
   }
   const auto& source = static_cast<const arrow::ListArray&>(*array);
-  FRAZIL_ASSIGN(const ArrayPtr values,
-                ConformColumn(source.values(), column.children[0], wanted.type.element(), path));
+  FRAZIL_ASSIGN(const ArrayPtr values, ConformColumn(source.values(), column.children[0], wanted.type.element(), path));
   std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
   data->type = type;
   data->child_data = {values->data()};
@@ -72,7 +71,8 @@ Result<ArrayPtr> ConformMap(const ArrayPtr& array, const ParquetColumn& column, 
                             const TypePtr& type, const std::string& path) {
   const auto& source = static_cast<const arrow::MapArray&>(*array);
   FRAZIL_ASSIGN(const ArrayPtr keys, ConformColumn(source.keys(), column.children[0], wanted.type.key(), path));
-  FRAZIL_ASSIGN(const ArrayPtr values, ConformColumn(source.items(), column.children[1], wanted.type.map_value(), path));
+  FRAZIL_ASSIGN(const ArrayPtr values,
+                ConformColumn(source.items(), column.children[1], wanted.type.map_value(), path));
   const TypePtr entries_type = static_cast<const arrow::MapType&>(*type).value_type();
   std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
   data->type = type;

@@ -41,7 +41,8 @@ class ArrowInputFile : public arrow::io::RandomAccessFile {
 
   using arrow::io::RandomAccessFile::ReadAt;
   arrow::Result<int64_t> ReadAt(int64_t position, int64_t length, void* out) override {
-    if (position < 0 || length < 0) return arrow::Status::Invalid("read at offset ", position, " of ", length, " bytes");
+    if (position < 0 || length < 0)
+      return arrow::Status::Invalid("read at offset ", position, " of ", length, " bytes");
     const int64_t available = std::max<int64_t>(file_->size_bytes() - position, 0);
     const int64_t wanted = std::min(length, available);
     const Status status = file_->ReadAt(position, {static_cast<std::byte*>(out), static_cast<size_t>(wanted)});
@@ -49,7 +50,8 @@ class ArrowInputFile : public arrow::io::RandomAccessFile {
     return wanted;
   }
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t length) override {
-    if (position < 0 || length < 0) return arrow::Status::Invalid("read at offset ", position, " of ", length, " bytes");
+    if (position < 0 || length < 0)
+      return arrow::Status::Invalid("read at offset ", position, " of ", length, " bytes");
     // A hostile length must not be allocated: there are never more bytes than the file has.
     length = std::min(length, std::max<int64_t>(file_->size_bytes() - position, 0));
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(length));

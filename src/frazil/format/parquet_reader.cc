@@ -163,8 +163,8 @@ class ParquetBatchReader::Impl {
       std::shared_ptr<arrow::RecordBatch> rows;
       FRAZIL_TRY(Check(batches_->ReadNext(&rows), ErrorCode::kCorruptData, path()));
       if (rows == nullptr || rows->num_rows() > end_row_ - next_row_) {
-        return Fail(ErrorCode::kCorruptData, "row group {} has other than its {} rows: {}", row_groups_[next_group_ - 1],
-                    file_->row_groups[row_groups_[next_group_ - 1]].num_rows, path());
+        return Fail(ErrorCode::kCorruptData, "row group {} has other than its {} rows: {}",
+                    row_groups_[next_group_ - 1], file_->row_groups[row_groups_[next_group_ - 1]].num_rows, path());
       }
       if (rows->num_rows() == 0) continue;
       return Conform(*rows);

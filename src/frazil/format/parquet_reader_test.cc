@@ -25,8 +25,9 @@ Type Of(TypeId id) { return Type::Primitive(id); }
 void ExpectColumn(const arrow::Table& table, int column, const std::string& json) {
   const auto chunks = table.column(column);
   const auto expected = ArrayOf(chunks->type(), json);
-  EXPECT_TRUE(chunks->Equals(arrow::ChunkedArray(expected)))
-      << table.field(column)->ToString() << "\n" << chunks->ToString() << "\n" << expected->ToString();
+  EXPECT_TRUE(chunks->Equals(arrow::ChunkedArray(expected))) << table.field(column)->ToString() << "\n"
+                                                             << chunks->ToString() << "\n"
+                                                             << expected->ToString();
 }
 
 /// A file as other writers make it, straight through Arrow.
@@ -49,33 +50,40 @@ TEST(ParquetReader, FollowsIdsThroughRenamesReordersAndMissingColumns) {
   const auto written = MakeSchema({
       MakeField(1, "a", Of(TypeId::kInt), true),
       MakeField(2, "b", Of(TypeId::kString)),
-      MakeField(3, "st", Type::StructOf({MakeField(4, "x", Of(TypeId::kInt)), MakeField(5, "y", Of(TypeId::kString)),
-                                         MakeField(6, "z", Of(TypeId::kLong))})),
-      MakeField(7, "li", Type::ListOf(MakeField(8, "element", Type::StructOf({MakeField(9, "p", Of(TypeId::kInt)),
-                                                                              MakeField(10, "q", Of(TypeId::kInt))})))),
-      MakeField(11, "m", Type::MapOf(MakeField(12, "key", Of(TypeId::kString), true),
-                                     MakeField(13, "value", Type::StructOf({MakeField(14, "v", Of(TypeId::kFloat)),
-                                                                            MakeField(15, "w", Of(TypeId::kInt))})))),
+      MakeField(3, "st",
+                Type::StructOf({MakeField(4, "x", Of(TypeId::kInt)), MakeField(5, "y", Of(TypeId::kString)),
+                                MakeField(6, "z", Of(TypeId::kLong))})),
+      MakeField(7, "li",
+                Type::ListOf(MakeField(
+                    8, "element",
+                    Type::StructOf({MakeField(9, "p", Of(TypeId::kInt)), MakeField(10, "q", Of(TypeId::kInt))})))),
+      MakeField(11, "m",
+                Type::MapOf(MakeField(12, "key", Of(TypeId::kString), true),
+                            MakeField(13, "value",
+                                      Type::StructOf({MakeField(14, "v", Of(TypeId::kFloat)),
+                                                      MakeField(15, "w", Of(TypeId::kInt))})))),
   });
   io::MemoryFileIO io;
-  ASSERT_THAT(WriteBatches(io, kPath, written,
-                           {BatchOf(*written, {"[1, 2, 3]", R"(["x", null, "z"])",
-                                               R"([[1, "one", 10], null, [3, null, 30]])",
-                                               "[[[1, 2], null, [3, 4]], [], null]",
-                                               R"([[["k", [1.5, 7]]], null, [["l", null]]])"})}),
-              IsOk());
+  ASSERT_THAT(
+      WriteBatches(
+          io, kPath, written,
+          {BatchOf(*written, {"[1, 2, 3]", R"(["x", null, "z"])", R"([[1, "one", 10], null, [3, null, 30]])",
+                              "[[[1, 2], null, [3, 4]], [], null]", R"([[["k", [1.5, 7]]], null, [["l", null]]])"})}),
+      IsOk());
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
 
   Field added = MakeField(20, "added", Of(TypeId::kInt));
   added.initial_default = int32_t{42};
   const std::vector<Field> wanted = {
-      MakeField(11, "map", Type::MapOf(MakeField(12, "key", Of(TypeId::kString), true),
-                                       MakeField(13, "value", Type::StructOf({MakeField(14, "v", Of(TypeId::kDouble))})))),
+      MakeField(11, "map",
+                Type::MapOf(MakeField(12, "key", Of(TypeId::kString), true),
+                            MakeField(13, "value", Type::StructOf({MakeField(14, "v", Of(TypeId::kDouble))})))),
       MakeField(99, "new_column", Of(TypeId::kString)),
-      MakeField(3, "renamed", Type::StructOf({MakeField(6, "y", Of(TypeId::kLong)), added,
-                                              MakeField(4, "z", Of(TypeId::kLong)),
-                                              MakeField(21, "none", Of(TypeId::kString))})),
-      MakeField(7, "li", Type::ListOf(MakeField(8, "element", Type::StructOf({MakeField(10, "p", Of(TypeId::kLong))})))),
+      MakeField(3, "renamed",
+                Type::StructOf({MakeField(6, "y", Of(TypeId::kLong)), added, MakeField(4, "z", Of(TypeId::kLong)),
+                                MakeField(21, "none", Of(TypeId::kString))})),
+      MakeField(7, "li",
+                Type::ListOf(MakeField(8, "element", Type::StructOf({MakeField(10, "p", Of(TypeId::kLong))})))),
       MakeField(1, "b", Of(TypeId::kLong), true),
   };
   ASSERT_OK_AND_ASSIGN(const auto batches, reader->Read(wanted));
@@ -94,8 +102,9 @@ TEST(ParquetReader, KnowsWhereAStructIsNullWhenNoneOfItsFieldsIsThere) {
   io::MemoryFileIO io;
   ASSERT_THAT(WriteBatches(io, kPath, written, {BatchOf(*written, {"[[1], null, [null]]"})}), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
-  ASSERT_OK_AND_ASSIGN(const auto table,
-                       ReadColumns(*reader, {MakeField(1, "st", Type::StructOf({MakeField(3, "y", Of(TypeId::kInt))}))}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto table,
+      ReadColumns(*reader, {MakeField(1, "st", Type::StructOf({MakeField(3, "y", Of(TypeId::kInt))}))}));
   ExpectColumn(*table, 0, "[[null], null, [null]]");
 
   EXPECT_THAT(ReadColumns(*reader, {MakeField(1, "st", Type::StructOf({MakeField(3, "y", Of(TypeId::kInt), true)}))}),
@@ -107,16 +116,17 @@ TEST(ParquetReader, WidensPromotedTypes) {
                                    MakeField(3, "dec", Type::DecimalOf(9, 2)), MakeField(4, "date", Of(TypeId::kDate)),
                                    MakeField(5, "dec18", Type::DecimalOf(18, 2))});
   io::MemoryFileIO io;
-  ASSERT_THAT(WriteBatches(io, kPath, written,
-                           {BatchOf(*written, {"[-5, null]", "[1.5, null]", R"(["-1.25", null])", "[1, null]",
-                                               R"(["-1.25", null])"})}),
-              IsOk());
+  ASSERT_THAT(
+      WriteBatches(
+          io, kPath, written,
+          {BatchOf(*written, {"[-5, null]", "[1.5, null]", R"(["-1.25", null])", "[1, null]", R"(["-1.25", null])"})}),
+      IsOk());
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
-  ASSERT_OK_AND_ASSIGN(const auto table,
-                       ReadColumns(*reader, {MakeField(1, "i", Of(TypeId::kLong)), MakeField(2, "f", Of(TypeId::kDouble)),
-                                             MakeField(3, "dec", Type::DecimalOf(20, 2)),
-                                             MakeField(4, "date", Of(TypeId::kTimestamp)),
-                                             MakeField(5, "dec18", Type::DecimalOf(38, 2))}));
+  ASSERT_OK_AND_ASSIGN(
+      const auto table,
+      ReadColumns(*reader, {MakeField(1, "i", Of(TypeId::kLong)), MakeField(2, "f", Of(TypeId::kDouble)),
+                            MakeField(3, "dec", Type::DecimalOf(20, 2)), MakeField(4, "date", Of(TypeId::kTimestamp)),
+                            MakeField(5, "dec18", Type::DecimalOf(38, 2))}));
   ExpectColumn(*table, 0, "[-5, null]");
   ExpectColumn(*table, 1, "[1.5, null]");
   ExpectColumn(*table, 2, R"(["-1.25", null])");
@@ -142,26 +152,27 @@ TEST(ParquetReader, ReadsWhatImportedFilesHold) {
       WithId("small", arrow::decimal128(5, 2), 8),
       WithId("big", arrow::large_utf8(), 9),
       WithId("dict", arrow::dictionary(arrow::int32(), arrow::utf8()), 10)};
-  const auto dictionary =
-      arrow::DictionaryArray::FromArrays(fields[9]->type(), ArrayOf(arrow::int32(), "[0, null]"), ArrayOf(arrow::utf8(), R"(["d"])"))
-          .ValueOrDie();
-  const auto table = arrow::Table::Make(
-      arrow::schema(fields),
-      {ArrayOf(fields[0]->type(), "[-1, null]"), ArrayOf(fields[1]->type(), "[65535, null]"),
-       ArrayOf(fields[2]->type(), "[4294967295, null]"), ArrayOf(fields[3]->type(), "[1500, null]"),
-       ArrayOf(fields[4]->type(), "[1500, null]"), ArrayOf(fields[5]->type(), R"(["text", null])"),
-       ArrayOf(fields[6]->type(), "[-1, null]"), ArrayOf(fields[7]->type(), R"(["-1.25", null])"),
-       ArrayOf(fields[8]->type(), R"(["large", null])"), dictionary});
+  const auto dictionary = arrow::DictionaryArray::FromArrays(fields[9]->type(), ArrayOf(arrow::int32(), "[0, null]"),
+                                                             ArrayOf(arrow::utf8(), R"(["d"])"))
+                              .ValueOrDie();
+  const auto table =
+      arrow::Table::Make(arrow::schema(fields),
+                         {ArrayOf(fields[0]->type(), "[-1, null]"), ArrayOf(fields[1]->type(), "[65535, null]"),
+                          ArrayOf(fields[2]->type(), "[4294967295, null]"), ArrayOf(fields[3]->type(), "[1500, null]"),
+                          ArrayOf(fields[4]->type(), "[1500, null]"), ArrayOf(fields[5]->type(), R"(["text", null])"),
+                          ArrayOf(fields[6]->type(), "[-1, null]"), ArrayOf(fields[7]->type(), R"(["-1.25", null])"),
+                          ArrayOf(fields[8]->type(), R"(["large", null])"), dictionary});
   io::MemoryFileIO io;
   ASSERT_THAT(WriteForeign(io, table), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
   ASSERT_OK_AND_ASSIGN(
       const auto read,
-      ReadColumns(*reader, {MakeField(1, "i8", Of(TypeId::kInt)), MakeField(2, "u16", Of(TypeId::kInt)),
-                            MakeField(3, "u32", Of(TypeId::kLong)), MakeField(4, "ms", Of(TypeId::kTimestampTz)),
-                            MakeField(5, "t32", Of(TypeId::kTime)), MakeField(6, "raw", Of(TypeId::kString)),
-                            MakeField(7, "local", Of(TypeId::kTimestampTz)), MakeField(8, "small", Type::DecimalOf(5, 2)),
-                            MakeField(9, "big", Of(TypeId::kString)), MakeField(10, "dict", Of(TypeId::kString))}));
+      ReadColumns(*reader,
+                  {MakeField(1, "i8", Of(TypeId::kInt)), MakeField(2, "u16", Of(TypeId::kInt)),
+                   MakeField(3, "u32", Of(TypeId::kLong)), MakeField(4, "ms", Of(TypeId::kTimestampTz)),
+                   MakeField(5, "t32", Of(TypeId::kTime)), MakeField(6, "raw", Of(TypeId::kString)),
+                   MakeField(7, "local", Of(TypeId::kTimestampTz)), MakeField(8, "small", Type::DecimalOf(5, 2)),
+                   MakeField(9, "big", Of(TypeId::kString)), MakeField(10, "dict", Of(TypeId::kString))}));
   ExpectColumn(*read, 0, "[-1, null]");
   ExpectColumn(*read, 1, "[65535, null]");
   ExpectColumn(*read, 2, "[4294967295, null]");
@@ -206,7 +217,8 @@ TEST(ParquetReader, MapsNamesOnlyWhereTheFileHasNoIds) {
   ASSERT_THAT(WriteForeign(io, table), IsOk());
   const std::vector<Field> wanted = {
       MakeField(5, "x", Of(TypeId::kInt)), MakeField(6, "y", Type::ListOf(MakeField(7, "element", Of(TypeId::kInt)))),
-      MakeField(8, "m", Type::MapOf(MakeField(9, "key", Of(TypeId::kString), true), MakeField(10, "value", Of(TypeId::kInt))))};
+      MakeField(8, "m",
+                Type::MapOf(MakeField(9, "key", Of(TypeId::kString), true), MakeField(10, "value", Of(TypeId::kInt))))};
 
   ASSERT_OK_AND_ASSIGN(const auto unmapped, OpenParquet(io, kPath));
   EXPECT_FALSE(unmapped->has_field_ids());
@@ -214,10 +226,13 @@ TEST(ParquetReader, MapsNamesOnlyWhereTheFileHasNoIds) {
   EXPECT_THAT(nothing->missing(), SizeIs(3));
   ASSERT_OK_AND_ASSIGN(const auto rows, ReadAll(*nothing));
 
-  ASSERT_OK_AND_ASSIGN(const auto mapped,
-                       OpenParquet(io, kPath, {.name_mapping = {{"a", FieldId(5)}, {"tags", FieldId(6)},
-                                                                {"tags.element", FieldId(7)}, {"m", FieldId(8)},
-                                                                {"m.key", FieldId(9)}, {"m.value", FieldId(10)}}}));
+  ASSERT_OK_AND_ASSIGN(const auto mapped, OpenParquet(io, kPath,
+                                                      {.name_mapping = {{"a", FieldId(5)},
+                                                                        {"tags", FieldId(6)},
+                                                                        {"tags.element", FieldId(7)},
+                                                                        {"m", FieldId(8)},
+                                                                        {"m.key", FieldId(9)},
+                                                                        {"m.value", FieldId(10)}}}));
   ASSERT_OK_AND_ASSIGN(const auto read, ReadColumns(*mapped, wanted));
   ExpectColumn(*read, 0, "[1]");
   ExpectColumn(*read, 1, "[[2]]");
@@ -240,8 +255,7 @@ TEST(ParquetReader, CountsPositionsOverSkippedRowGroups) {
   const auto all = arrow::RecordBatch::Make(*ToArrowSchema(*schema), 300, {*ids.Finish()});
   for (int i = 0; i < 3; ++i) batches.push_back(all->Slice(i * 100, 100));
   io::MemoryFileIO io;
-  ASSERT_THAT(WriteBatches(io, kPath, schema, batches,
-                           {.properties = {{"write.parquet.row-group-size-bytes", "1"}}}),
+  ASSERT_THAT(WriteBatches(io, kPath, schema, batches, {.properties = {{"write.parquet.row-group-size-bytes", "1"}}}),
               IsOk());
   ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
   ASSERT_THAT(reader->row_groups(), SizeIs(3));
@@ -284,9 +298,9 @@ TEST(ParquetReader, RefusesDamagedFilesWithTheirPath) {
   const auto schema = MakeSchema({MakeField(1, "l", Of(TypeId::kLong)), MakeField(2, "s", Of(TypeId::kString)),
                                   MakeField(3, "li", Type::ListOf(MakeField(4, "element", Of(TypeId::kInt))))});
   io::MemoryFileIO io;
-  ASSERT_THAT(WriteBatches(io, kPath, schema,
-                           {BatchOf(*schema, {"[1, 2, 3]", R"(["a", "b", null])", "[[1], null, [2, 3]]"})}),
-              IsOk());
+  ASSERT_THAT(
+      WriteBatches(io, kPath, schema, {BatchOf(*schema, {"[1, 2, 3]", R"(["a", "b", null])", "[[1], null, [2, 3]]"})}),
+      IsOk());
   ASSERT_OK_AND_ASSIGN(const Bytes good, io.ReadFile(kPath));
   const auto read_all = [&](Bytes bytes) -> Status {
     io.Overwrite(kPath, std::move(bytes));

@@ -27,9 +27,14 @@ std::string ToLower(std::string text) {
 
 Result<Compression::type> ParseCodec(const std::string& name) {
   static const std::map<std::string, Compression::type, std::less<>> kCodecs = {
-      {"zstd", Compression::ZSTD},          {"gzip", Compression::GZIP},           {"snappy", Compression::SNAPPY},
-      {"lz4", Compression::LZ4_HADOOP},     {"lz4_raw", Compression::LZ4},         {"brotli", Compression::BROTLI},
-      {"uncompressed", Compression::UNCOMPRESSED}, {"none", Compression::UNCOMPRESSED}};
+      {"zstd", Compression::ZSTD},
+      {"gzip", Compression::GZIP},
+      {"snappy", Compression::SNAPPY},
+      {"lz4", Compression::LZ4_HADOOP},
+      {"lz4_raw", Compression::LZ4},
+      {"brotli", Compression::BROTLI},
+      {"uncompressed", Compression::UNCOMPRESSED},
+      {"none", Compression::UNCOMPRESSED}};
   const auto found = kCodecs.find(ToLower(name));
   if (found == kCodecs.end()) {
     return Fail(ErrorCode::kInvalidArgument,

@@ -40,7 +40,8 @@ inline std::shared_ptr<arrow::Array> ArrayOf(const std::shared_ptr<arrow::DataTy
 }
 
 /// A batch of the columns of `schema` from one JSON list each.
-inline std::shared_ptr<arrow::RecordBatch> BatchOf(const spec::Schema& schema, const std::vector<std::string>& columns) {
+inline std::shared_ptr<arrow::RecordBatch> BatchOf(const spec::Schema& schema,
+                                                   const std::vector<std::string>& columns) {
   const auto arrow_schema = ToArrowSchema(schema);
   EXPECT_THAT(arrow_schema, IsOk());
   arrow::ArrayVector arrays;

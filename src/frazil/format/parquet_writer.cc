@@ -167,8 +167,8 @@ class ParquetWriter::Impl {
     parquet::WriterProperties::Builder schema_properties;
     schema_properties.version(parquet::ParquetVersion::PARQUET_2_6)->enable_store_decimal_as_integer();
     std::shared_ptr<parquet::SchemaDescriptor> descriptor;
-    FRAZIL_TRY(Check(parquet::arrow::ToParquetSchema(arrow_schema_.get(), *schema_properties.build(),
-                                                     *arrow_properties, &descriptor),
+    FRAZIL_TRY(Check(parquet::arrow::ToParquetSchema(arrow_schema_.get(), *schema_properties.build(), *arrow_properties,
+                                                     &descriptor),
                      ErrorCode::kInvalidArgument, kWhat));
     if (static_cast<size_t>(descriptor->num_columns()) != leaves.size()) {
       return Fail(ErrorCode::kInternal, "file has {} leaf columns, but its schema {}", descriptor->num_columns(),

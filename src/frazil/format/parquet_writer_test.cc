@@ -59,7 +59,8 @@ spec::SchemaPtr AllTypes() {
       MakeField(16, "u", Of(TypeId::kUuid)),
       MakeField(17, "fx", Type::FixedOf(3)),
       MakeField(18, "bin", Of(TypeId::kBinary)),
-      MakeField(20, "st", Type::StructOf({MakeField(21, "x", Of(TypeId::kInt)), MakeField(22, "y", Of(TypeId::kString))})),
+      MakeField(20, "st",
+                Type::StructOf({MakeField(21, "x", Of(TypeId::kInt)), MakeField(22, "y", Of(TypeId::kString))})),
       MakeField(30, "li", Type::ListOf(element)),
       MakeField(32, "m", Type::MapOf(key, value)),
       MakeField(35, "deep", Type::ListOf(deep)),
@@ -103,7 +104,8 @@ TEST(ParquetWriter, RoundTripsEveryTypeWithNullsAndNesting) {
            {{"frazil.write.parquet.delta-integers", "true"}},
            {{"write.parquet.compression-codec", "uncompressed"}}}) {
     io::MemoryFileIO io;
-    ASSERT_OK_AND_ASSIGN(const auto result, WriteBatches(io, kPath, schema, {batch, batch}, {.properties = properties}));
+    ASSERT_OK_AND_ASSIGN(const auto result,
+                         WriteBatches(io, kPath, schema, {batch, batch}, {.properties = properties}));
     EXPECT_EQ(result.metrics.record_count, 6);
     ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
     EXPECT_EQ(reader->num_rows(), 6);
@@ -147,13 +149,13 @@ TEST(ParquetWriter, GivesEveryNodeTheIdAndTypeOfTheSpec) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   const auto timestamp = [&](int column) -> const parquet::TimestampLogicalType& {
-    return static_cast<const parquet::TimestampLogicalType&>(*raw->metadata()->schema()->Column(column)->logical_type());
+    return static_cast<const parquet::TimestampLogicalType&>(
+        *raw->metadata()->schema()->Column(column)->logical_type());
   };
-  for (const auto& [column, is_utc, unit] :
-       {std::tuple(10, false, parquet::LogicalType::TimeUnit::MICROS),
-        std::tuple(11, true, parquet::LogicalType::TimeUnit::MICROS),
-        std::tuple(12, false, parquet::LogicalType::TimeUnit::NANOS),
-        std::tuple(13, true, parquet::LogicalType::TimeUnit::NANOS)}) {
+  for (const auto& [column, is_utc, unit] : {std::tuple(10, false, parquet::LogicalType::TimeUnit::MICROS),
+                                             std::tuple(11, true, parquet::LogicalType::TimeUnit::MICROS),
+                                             std::tuple(12, false, parquet::LogicalType::TimeUnit::NANOS),
+                                             std::tuple(13, true, parquet::LogicalType::TimeUnit::NANOS)}) {
     EXPECT_EQ(timestamp(column).is_adjusted_to_utc(), is_utc) << column;
     EXPECT_EQ(timestamp(column).time_unit(), unit) << column;
   }
@@ -206,9 +208,10 @@ TEST(ParquetWriter, MeasuresEveryType) {
 }
 
 TEST(ParquetWriter, KeepsNansAndZerosOutOfBounds) {
-  const auto schema = MakeSchema({MakeField(1, "mixed", Of(TypeId::kDouble)), MakeField(2, "all_nan", Of(TypeId::kFloat)),
-                                  MakeField(3, "zero", Of(TypeId::kDouble)), MakeField(4, "nulls", Of(TypeId::kInt)),
-                                  MakeField(5, "st", Type::StructOf({MakeField(6, "x", Of(TypeId::kDouble))}))});
+  const auto schema =
+      MakeSchema({MakeField(1, "mixed", Of(TypeId::kDouble)), MakeField(2, "all_nan", Of(TypeId::kFloat)),
+                  MakeField(3, "zero", Of(TypeId::kDouble)), MakeField(4, "nulls", Of(TypeId::kInt)),
+                  MakeField(5, "st", Type::StructOf({MakeField(6, "x", Of(TypeId::kDouble))}))});
   const auto nan = std::nan("");
   arrow::DoubleBuilder mixed, zero;
   arrow::FloatBuilder all_nan;

@@ -9,7 +9,7 @@ namespace frazil::format {
 namespace {
 
 constexpr std::string_view kMagic = "PFA1";
-constexpr int64_t kTrailerBytes = 12;  // payload size, flags, magic
+constexpr int64_t kTrailerBytes = 12;      // payload size, flags, magic
 constexpr int64_t kFooterFrameBytes = 16;  // the trailer and the leading magic
 constexpr int64_t kMinFileBytes = 4 + kFooterFrameBytes;
 constexpr uint32_t kPayloadIsLz4 = 1;
@@ -38,7 +38,8 @@ Result<Bytes> DecompressZstd(ByteView frame, const std::string& path) {
   while (true) {
     const size_t done = out.size();
     if (done >= kMaxDecompressedBytes) {
-      return Fail(ErrorCode::kResourceExhausted, "Puffin blob is larger than {} bytes: {}", kMaxDecompressedBytes, path);
+      return Fail(ErrorCode::kResourceExhausted, "Puffin blob is larger than {} bytes: {}", kMaxDecompressedBytes,
+                  path);
     }
     out.resize(done + ZSTD_DStreamOutSize());
     ZSTD_outBuffer output{out.data() + done, out.size() - done, 0};
@@ -123,8 +124,7 @@ Result<PuffinBlob> PuffinWriter::AddBlob(PuffinBlob metadata, ByteView bytes) {
 
 Result<int64_t> PuffinWriter::Finish() {
   FRAZIL_TRY(Start());
-  const std::string payload =
-      WritePuffinFooterJson(blobs_, {{"created-by", fmt::format("frazil {}", kVersion)}});
+  const std::string payload = WritePuffinFooterJson(blobs_, {{"created-by", fmt::format("frazil {}", kVersion)}});
   Bytes footer;
   AppendBytes(footer, AsBytes(kMagic));
   AppendBytes(footer, AsBytes(payload));

@@ -30,8 +30,9 @@ Result<PuffinFooter> ReadFooterOf(Bytes bytes) {
 }
 
 std::string OneBlob(std::string_view offset, std::string_view length) {
-  return fmt::format(R"({{"blobs":[{{"type":"t","fields":[],"snapshot-id":1,"sequence-number":2,"offset":{},"length":{}}}]}})",
-                     offset, length);
+  return fmt::format(
+      R"({{"blobs":[{{"type":"t","fields":[],"snapshot-id":1,"sequence-number":2,"offset":{},"length":{}}}]}})", offset,
+      length);
 }
 
 TEST(Puffin, ReadsBackWhatItWrote) {
@@ -89,8 +90,8 @@ TEST(Puffin, RefusesFlagsItDoesNotKnow) {
 
 TEST(Puffin, RefusesFootersThatAreNotWhatTheSpecSays) {
   for (const std::string_view payload :
-       {"", "{", "[]", "{}", R"({"blobs":{}})", R"({"blobs":[1]})", R"({"blobs":[{}]})", R"({"blobs":[],"properties":[]})",
-        R"({"blobs":[],"properties":{"a":1}})", "\xff\xfe"}) {
+       {"", "{", "[]", "{}", R"({"blobs":{}})", R"({"blobs":[1]})", R"({"blobs":[{}]})",
+        R"({"blobs":[],"properties":[]})", R"({"blobs":[],"properties":{"a":1}})", "\xff\xfe"}) {
     EXPECT_THAT(ReadFooterOf(FileWith(payload)), IsError(ErrorCode::kCorruptData, kPath)) << payload;
   }
 }

@@ -82,8 +82,8 @@ TEST(Roaring32Writer, MakesRunsOnlyWhereTheyAreSmaller) {
     EXPECT_THAT(ValidateRoaring32(out), IsOkAnd(Eq(out.size())));
     return out.size();
   };
-  EXPECT_EQ(size_of({1, 2, 3}), 16u + 6);      // a run would need as much: stays an array
-  EXPECT_EQ(size_of({1, 2, 3, 4}), 9u + 6);    // one run
+  EXPECT_EQ(size_of({1, 2, 3}), 16u + 6);    // a run would need as much: stays an array
+  EXPECT_EQ(size_of({1, 2, 3, 4}), 9u + 6);  // one run
   std::vector<uint16_t> every_second;
   for (int i = 0; i < 65536; i += 2) every_second.push_back(static_cast<uint16_t>(i));
   EXPECT_EQ(size_of(every_second), 16u + 8192);  // a bitset

@@ -19,9 +19,8 @@ class FaultInjectingFileIOTest : public ::testing::Test {
   std::string failing_;
   std::vector<std::string> asked_;
   std::shared_ptr<MemoryFileIO> inner_ = std::make_shared<MemoryFileIO>();
-  FaultInjectingFileIO io_{inner_, [this](std::string_view operation, const std::string& path) {
-                             return Decide(operation, path);
-                           }};
+  FaultInjectingFileIO io_{
+      inner_, [this](std::string_view operation, const std::string& path) { return Decide(operation, path); }};
 };
 
 TEST_F(FaultInjectingFileIOTest, AsksAtEveryStep) {

@@ -31,7 +31,7 @@ class OutputFile {
 };
 
 struct FileInfo {
-  std::string path;       ///< in the spelling of the listed prefix
+  std::string path;  ///< in the spelling of the listed prefix
   int64_t size_bytes = 0;
   int64_t modified_ms = 0;  ///< by the store's clock
 };

@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
     Stores, FileIOContract,
     ::testing::Values(Store{"Local", &MakeLocalFileIO, ""}, Store{"LocalUri", &MakeLocalFileIO, "file://"},
                       Store{"LocalShortUri", &MakeLocalFileIO, "file:"},
-                      Store{"Memory", +[]() -> std::shared_ptr<FileIO> { return std::make_shared<MemoryFileIO>(); }, "mem:"}),
+                      Store{"Memory", +[]() -> std::shared_ptr<FileIO> { return std::make_shared<MemoryFileIO>(); },
+                            "mem:"}),
     [](const auto& store) { return store.param.name; });
 
 TEST_P(FileIOContract, ReadsBackWhatWasWritten) {

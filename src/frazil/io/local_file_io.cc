@@ -17,7 +17,8 @@ namespace {
 
 class LocalInputFile : public InputFile {
  public:
-  LocalInputFile(std::string uri, int fd, int64_t size_bytes) : uri_(std::move(uri)), fd_(fd), size_bytes_(size_bytes) {}
+  LocalInputFile(std::string uri, int fd, int64_t size_bytes)
+      : uri_(std::move(uri)), fd_(fd), size_bytes_(size_bytes) {}
   ~LocalInputFile() override { ::close(fd_); }
   LocalInputFile(const LocalInputFile&) = delete;
   LocalInputFile& operator=(const LocalInputFile&) = delete;

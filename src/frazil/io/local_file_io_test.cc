@@ -30,9 +30,7 @@ TEST(LocalPath, UnderstandsTheThreeSpellings) {
   EXPECT_THAT(LocalPath("/a:b"), IsOkAnd(std::string("/a:b")));
 }
 
-TEST(LocalPath, NeverDecodesAPath) {
-  EXPECT_THAT(LocalPath("file:///a%20b/c+d"), IsOkAnd(std::string("/a%20b/c+d")));
-}
+TEST(LocalPath, NeverDecodesAPath) { EXPECT_THAT(LocalPath("file:///a%20b/c+d"), IsOkAnd(std::string("/a%20b/c+d"))); }
 
 TEST(LocalPath, RefusesWhatIsNotOnThisMachine) {
   EXPECT_THAT(LocalPath("s3://bucket/x"), IsError(ErrorCode::kNotSupported, "'s3': s3://bucket/x"));

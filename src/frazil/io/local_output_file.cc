@@ -67,8 +67,7 @@ Result<std::unique_ptr<OutputFile>> LocalOutputFile::Create(std::string uri, std
     fd = ::open(temporary.c_str(), kFlags, 0666);
   }
   if (fd < 0) return tl::unexpected(SystemError(errno, "cannot create file", uri));
-  return std::unique_ptr<OutputFile>(
-      new LocalOutputFile(std::move(uri), std::move(path), temporary, fd));
+  return std::unique_ptr<OutputFile>(new LocalOutputFile(std::move(uri), std::move(path), temporary, fd));
 }
 
 LocalOutputFile::~LocalOutputFile() { Drop(); }

@@ -64,8 +64,8 @@ struct EncryptedKey {
 /// TableMetadataBuilder, which enforces section 1.5. Share by TableMetadataPtr; then thread-safe.
 struct TableMetadata {
   int format_version = 2;
-  Uuid table_uuid;                  ///< all zero when a v1 table has none
-  std::string location;             ///< no trailing slash
+  Uuid table_uuid;       ///< all zero when a v1 table has none
+  std::string location;  ///< no trailing slash
   SequenceNumber last_sequence_number{0};
   int64_t last_updated_ms = 0;
   FieldId last_column_id{0};
@@ -78,7 +78,7 @@ struct TableMetadata {
   std::vector<SortOrder> sort_orders;
   std::map<std::string, std::string> properties;
   std::optional<SnapshotId> current_snapshot_id;
-  RowId next_row_id{0};             ///< v3
+  RowId next_row_id{0};  ///< v3
   std::vector<EncryptedKey> encryption_keys;
   std::map<std::string, SnapshotRef> refs;
   std::vector<Snapshot> snapshots;
@@ -87,13 +87,13 @@ struct TableMetadata {
   std::vector<SnapshotLogEntry> snapshot_log;
   std::vector<MetadataLogEntry> metadata_log;
 
-  SchemaPtr schema() const;                                ///< the current one
-  SchemaPtr FindSchema(SchemaId id) const;                 ///< null when there is none
+  SchemaPtr schema() const;                 ///< the current one
+  SchemaPtr FindSchema(SchemaId id) const;  ///< null when there is none
   const PartitionSpec& default_spec() const;
   const PartitionSpec* FindSpec(SpecId id) const;
   const SortOrder& default_sort_order() const;
   const Snapshot* FindSnapshot(SnapshotId id) const;
-  const Snapshot* current_snapshot() const;                ///< head of main; null when there is none
+  const Snapshot* current_snapshot() const;  ///< head of main; null when there is none
   /// Head of a branch or target of a tag; null when there is none.
   const Snapshot* FindRef(const std::string& name) const;
   /// Schema to read a snapshot with (section 2.4): its schema-id, else the current schema.

@@ -11,6 +11,8 @@
 namespace frazil::spec {
 
 /// The changes that the REST protocol knows (spec section 8.7); every catalog commits lists of these.
+// One line a case.
+// clang-format off
 namespace update {
 struct AssignUuid { Uuid uuid; };
 struct UpgradeFormatVersion { int format_version; };
@@ -36,6 +38,7 @@ struct RemoveSchemas { std::vector<SchemaId> schema_ids; };
 struct AddEncryptionKey { EncryptedKey key; };
 struct RemoveEncryptionKey { std::string key_id; };
 }  // namespace update
+// clang-format on
 
 using TableUpdate =
     std::variant<update::AssignUuid, update::UpgradeFormatVersion, update::AddSchema, update::SetCurrentSchema,
@@ -47,6 +50,8 @@ using TableUpdate =
                  update::RemoveEncryptionKey>;
 
 /// What must hold on the current metadata for a commit to be applied (spec section 8.7).
+// One line a case.
+// clang-format off
 namespace requirement {
 struct AssertCreate {};
 struct AssertTableUuid { Uuid uuid; };
@@ -57,12 +62,12 @@ struct AssertLastAssignedPartitionId { FieldId last_assigned_partition_id; };
 struct AssertDefaultSpecId { SpecId default_spec_id; };
 struct AssertDefaultSortOrderId { SortOrderId default_sort_order_id; };
 }  // namespace requirement
+// clang-format on
 
-using TableRequirement =
-    std::variant<requirement::AssertCreate, requirement::AssertTableUuid, requirement::AssertRefSnapshotId,
-                 requirement::AssertLastAssignedFieldId, requirement::AssertCurrentSchemaId,
-                 requirement::AssertLastAssignedPartitionId, requirement::AssertDefaultSpecId,
-                 requirement::AssertDefaultSortOrderId>;
+using TableRequirement = std::variant<requirement::AssertCreate, requirement::AssertTableUuid,
+                                      requirement::AssertRefSnapshotId, requirement::AssertLastAssignedFieldId,
+                                      requirement::AssertCurrentSchemaId, requirement::AssertLastAssignedPartitionId,
+                                      requirement::AssertDefaultSpecId, requirement::AssertDefaultSortOrderId>;
 
 /// kCommitConflict naming what does not hold. `current` is null when the table does not exist.
 Status CheckRequirement(const TableRequirement& requirement, const TableMetadata* current);

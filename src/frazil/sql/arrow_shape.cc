@@ -33,7 +33,8 @@ Result<ArrayPtr> FixedOf(const arrow::Array& array, const TypePtr& type, bool is
     } else {
       std::string_view bytes = values.GetView(i);
       if (bytes.size() != static_cast<size_t>(width)) {
-        return Fail(ErrorCode::kInvalidArgument, "a fixed({}) value must have that many bytes: {}", width, bytes.size());
+        return Fail(ErrorCode::kInvalidArgument, "a fixed({}) value must have that many bytes: {}", width,
+                    bytes.size());
       }
       status = builder.Append(reinterpret_cast<const uint8_t*>(bytes.data()));
     }
@@ -49,9 +50,11 @@ Result<ArrayPtr> Shape(const ArrayPtr& array, const TypePtr& target);
 /// Children replaced, everything else (validity, offsets) as it is.
 Result<ArrayPtr> ShapeChildren(const ArrayPtr& array, const TypePtr& target) {
   auto data = array->data()->Copy();
-  if (static_cast<int>(data->child_data.size()) != target->num_fields()) return tl::unexpected<Error>(Unfit(*array, *target));
+  if (static_cast<int>(data->child_data.size()) != target->num_fields())
+    return tl::unexpected<Error>(Unfit(*array, *target));
   for (int i = 0; i < target->num_fields(); ++i) {
-    FRAZIL_ASSIGN(ArrayPtr child, Shape(arrow::MakeArray(data->child_data[static_cast<size_t>(i)]), target->field(i)->type()));
+    FRAZIL_ASSIGN(ArrayPtr child,
+                  Shape(arrow::MakeArray(data->child_data[static_cast<size_t>(i)]), target->field(i)->type()));
     data->child_data[static_cast<size_t>(i)] = child->data();
   }
   data->type = target;
@@ -72,9 +75,11 @@ Result<ArrayPtr> Shape(const ArrayPtr& array, const TypePtr& target) {
     data->type = target;
     return extension.MakeArray(data);
   }
-  if (target->id() == arrow::Type::FIXED_SIZE_BINARY && source.id() == arrow::Type::BINARY) return FixedOf(*array, target, false);
+  if (target->id() == arrow::Type::FIXED_SIZE_BINARY && source.id() == arrow::Type::BINARY)
+    return FixedOf(*array, target, false);
   bool same_kind = target->id() == source.id();
-  if (same_kind && (target->id() == arrow::Type::STRUCT || target->id() == arrow::Type::LIST || target->id() == arrow::Type::MAP)) {
+  if (same_kind &&
+      (target->id() == arrow::Type::STRUCT || target->id() == arrow::Type::LIST || target->id() == arrow::Type::MAP)) {
     return ShapeChildren(array, target);
   }
   if (source.Equals(*target)) return array;
@@ -96,12 +101,14 @@ Result<ArrayPtr> Shape(const ArrayPtr& array, const TypePtr& target) {
 Result<std::shared_ptr<arrow::RecordBatch>> ShapeBatch(const arrow::RecordBatch& batch,
                                                        const std::shared_ptr<arrow::Schema>& target) {
   if (batch.num_columns() != target->num_fields()) {
-    return Fail(ErrorCode::kInternal, "columns to write do not match: {} and {}", batch.num_columns(), target->num_fields());
+    return Fail(ErrorCode::kInternal, "columns to write do not match: {} and {}", batch.num_columns(),
+                target->num_fields());
   }
   std::vector<ArrayPtr> columns;
   for (int i = 0; i < target->num_fields(); ++i) {
     auto column = Shape(batch.column(i), target->field(i)->type());
-    if (!column) return tl::unexpected<Error>(Error(std::move(column).error()).WithContext("column " + target->field(i)->name()));
+    if (!column)
+      return tl::unexpected<Error>(Error(std::move(column).error()).WithContext("column " + target->field(i)->name()));
     columns.push_back(*column);
   }
   return arrow::RecordBatch::Make(target, batch.num_rows(), std::move(columns));

@@ -19,7 +19,9 @@ namespace {
 template <typename T>
 std::string FloatText(T number) {
   std::string text = fmt::format("{}", number);
-  bool is_whole = std::all_of(text.begin(), text.end(), [](char letter) { return std::isdigit(static_cast<unsigned char>(letter)) || letter == '-'; });
+  bool is_whole = std::all_of(text.begin(), text.end(), [](char letter) {
+    return std::isdigit(static_cast<unsigned char>(letter)) || letter == '-';
+  });
   return is_whole ? text + ".0" : text;
 }
 
@@ -43,15 +45,17 @@ int64_t ToMicros(int64_t value, arrow::TimeUnit::type unit) {
 
 std::string TimestampText(const arrow::TimestampType& type, int64_t value) {
   bool is_nano = type.unit() == arrow::TimeUnit::NANO;
-  std::string text = is_nano ? spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestampNs), value)
-                             : spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), ToMicros(value, type.unit()));
+  std::string text =
+      is_nano ? spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestampNs), value)
+              : spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), ToMicros(value, type.unit()));
   return type.timezone().empty() ? text : text + "+00";
 }
 
 std::string IntervalText(const arrow::MonthDayNanoIntervalType::MonthDayNanos& interval) {
   std::string text;
   auto add = [&](int64_t count, const char* unit) {
-    if (count != 0) text += fmt::format("{}{} {}{}", text.empty() ? "" : " ", count, unit, std::abs(count) == 1 ? "" : "s");
+    if (count != 0)
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : " ", count, unit, std::abs(count) == 1 ? "" : "s");
   };
   add(interval.months / 12, "year");
   add(interval.months % 12, "month");
@@ -60,8 +64,8 @@ std::string IntervalText(const arrow::MonthDayNanoIntervalType::MonthDayNanos& i
     int64_t micros = interval.nanoseconds / 1000;
     std::string sign = micros < 0 ? "-" : "";
     micros = std::abs(micros);
-    text += fmt::format("{}{}{:02}:{:02}:{:02}", text.empty() ? "" : " ", sign, micros / 3'600'000'000, micros / 60'000'000 % 60,
-                        micros / 1'000'000 % 60);
+    text += fmt::format("{}{}{:02}:{:02}:{:02}", text.empty() ? "" : " ", sign, micros / 3'600'000'000,
+                        micros / 60'000'000 % 60, micros / 1'000'000 % 60);
     if (micros % 1'000'000 != 0) {
       std::string fraction = fmt::format("{:06}", micros % 1'000'000);
       fraction.erase(fraction.find_last_not_of('0') + 1);
@@ -76,7 +80,8 @@ std::string NestedText(const std::string& text) {
   bool plain = !text.empty() && text.find_first_of("[]{}(),'\":=;\\ \t\n") == std::string::npos && text != "NULL";
   if (plain) return text;
   std::string quoted = "'";
-  for (char letter : text) quoted += letter == '\'' || letter == '\\' ? std::string("\\") + letter : std::string(1, letter);
+  for (char letter : text)
+    quoted += letter == '\'' || letter == '\\' ? std::string("\\") + letter : std::string(1, letter);
   return quoted + "'";
 }
 
@@ -123,7 +128,8 @@ std::string Text(const arrow::Array& array, int64_t row) {
     case Type::LARGE_BINARY: return BlobText(static_cast<const arrow::LargeBinaryArray&>(array).GetView(row));
     case Type::FIXED_SIZE_BINARY: return BlobText(static_cast<const arrow::FixedSizeBinaryArray&>(array).GetView(row));
     case Type::DATE32:
-      return spec::FormatValue(spec::Type::Primitive(spec::TypeId::kDate), static_cast<const arrow::Date32Array&>(array).Value(row));
+      return spec::FormatValue(spec::Type::Primitive(spec::TypeId::kDate),
+                               static_cast<const arrow::Date32Array&>(array).Value(row));
     case Type::TIME64: {
       int64_t value = static_cast<const arrow::Time64Array&>(array).Value(row);
       bool is_nano = static_cast<const arrow::Time64Type&>(*array.type()).unit() == arrow::TimeUnit::NANO;
@@ -150,7 +156,8 @@ std::string Text(const arrow::Array& array, int64_t row) {
       const auto& map = static_cast<const arrow::MapArray&>(array);
       std::string text = "{";
       for (int64_t i = map.value_offset(row); i < map.value_offset(row + 1); ++i) {
-        text += fmt::format("{}{}={}", text.size() > 1 ? ", " : "", ElementText(*map.keys(), i), ElementText(*map.items(), i));
+        text += fmt::format("{}{}={}", text.size() > 1 ? ", " : "", ElementText(*map.keys(), i),
+                            ElementText(*map.items(), i));
       }
       return text + "}";
     }
@@ -158,7 +165,8 @@ std::string Text(const arrow::Array& array, int64_t row) {
       const auto& members = static_cast<const arrow::StructArray&>(array);
       std::string text = "{";
       for (int i = 0; i < members.num_fields(); ++i) {
-        text += fmt::format("{}'{}': {}", i > 0 ? ", " : "", members.type()->field(i)->name(), ElementText(*members.field(i), row));
+        text += fmt::format("{}'{}': {}", i > 0 ? ", " : "", members.type()->field(i)->name(),
+                            ElementText(*members.field(i), row));
       }
       return text + "}";
     }
@@ -169,7 +177,8 @@ std::string Text(const arrow::Array& array, int64_t row) {
     case Type::EXTENSION: {
       const auto& extension = static_cast<const arrow::ExtensionArray&>(array);
       const arrow::Array& storage = *extension.storage();
-      if (storage.type_id() == Type::FIXED_SIZE_BINARY && static_cast<const arrow::FixedSizeBinaryArray&>(storage).byte_width() == 16 &&
+      if (storage.type_id() == Type::FIXED_SIZE_BINARY &&
+          static_cast<const arrow::FixedSizeBinaryArray&>(storage).byte_width() == 16 &&
           static_cast<const arrow::ExtensionType&>(*array.type()).extension_name() == "arrow.uuid") {
         std::array<std::byte, 16> bytes;
         std::memcpy(bytes.data(), static_cast<const arrow::FixedSizeBinaryArray&>(storage).GetValue(row), 16);

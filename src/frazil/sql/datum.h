@@ -13,8 +13,8 @@ namespace frazil::sql {
 /// Which of both is said by the column's type. A value type.
 struct Datum {
   bool is_null = true;
-  spec::Value value;           ///< of a primitive
-  std::vector<Datum> children; ///< a struct's fields; a list's elements; a map's key, value, key, value, ...
+  spec::Value value;            ///< of a primitive
+  std::vector<Datum> children;  ///< a struct's fields; a list's elements; a map's key, value, key, value, ...
 
   Datum() = default;
   Datum(spec::Value primitive) : is_null(spec::IsNull(primitive)), value(std::move(primitive)) {}  // NOLINT: wanted

@@ -40,7 +40,8 @@ class DeleteWhere final : public table::SnapshotChange {
       for (const table::LiveDataFile& file : live.data_files) changes.removed_data_files.push_back(file.file.file_path);
       for (const table::LiveDataFile& file : live.data_files) attempts_.back().num_deleted += file.file.record_count;
       for (const table::LiveDelete& file : live.delete_files) {
-        if (file.file.content == spec::FileContent::kPositionDeletes) attempts_.back().num_deleted -= file.file.record_count;
+        if (file.file.content == spec::FileContent::kPositionDeletes)
+          attempts_.back().num_deleted -= file.file.record_count;
       }
       return changes;
     }
@@ -60,7 +61,9 @@ class DeleteWhere final : public table::SnapshotChange {
     return changes;
   }
 
-  int64_t NumDeletedBy(int attempt) const { return attempt == 0 ? 0 : attempts_[static_cast<size_t>(attempt) - 1].num_deleted; }
+  int64_t NumDeletedBy(int attempt) const {
+    return attempt == 0 ? 0 : attempts_[static_cast<size_t>(attempt) - 1].num_deleted;
+  }
 
   /// Deletes what the attempts wrote that did not become true (0: none did). Only once that is sure.
   void DropFilesOfOthers(const table::Table& table, int committed_attempt) {
@@ -89,8 +92,8 @@ class DeleteWhere final : public table::SnapshotChange {
     for (const std::string& level : target_.name.levels) name += "." + Quote(level);
     name += "." + Quote(target_.name.name);
     std::string alias = remove_.alias.empty() ? "" : " AS " + Quote(remove_.alias);
-    FRAZIL_ASSIGN(std::string query,
-                  RewriteQuery(fmt::format("SELECT _file, _pos FROM {}{} WHERE ({}\n)", name, alias, remove_.condition)));
+    FRAZIL_ASSIGN(std::string query, RewriteQuery(fmt::format("SELECT _file, _pos FROM {}{} WHERE ({}\n)", name, alias,
+                                                              remove_.condition)));
     FRAZIL_ASSIGN(auto rows, engine_.Run(query));
     std::map<std::string, std::vector<int64_t>> positions;
     while (true) {
@@ -131,7 +134,8 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Delete& remove, NameRe
   if (!target.metadata_table.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "metadata tables cannot be written: {}", NameText(remove.table));
   }
-  if (target.version) return Fail(ErrorCode::kNotSupported, "writing to a branch is not supported yet: {}", NameText(remove.table));
+  if (target.version)
+    return Fail(ErrorCode::kNotSupported, "writing to a branch is not supported yet: {}", NameText(remove.table));
   DeleteWhere change(remove, target, resolver, engine);
   auto outcome = table::CommitSnapshot(*target.table, change);
   if (!outcome) {

@@ -114,8 +114,11 @@ class TableEntry final : public duckdb::TableCatalogEntry {
              std::shared_ptr<const PinnedTable> pinned)
       : TableCatalogEntry(in_catalog, in_schema, info), pinned_(std::move(pinned)) {}
 
-  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override { return nullptr; }
-  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data) override {
+  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override {
+    return nullptr;
+  }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context,
+                                        unique_ptr<duckdb::FunctionData>& data) override {
     return MakeTableScan(context, pinned_, *this, data);
   }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
@@ -138,7 +141,9 @@ class MadeUpEntry final : public duckdb::TableCatalogEntry {
               std::shared_ptr<const MadeUpTable> table)
       : TableCatalogEntry(in_catalog, in_schema, info), table_(std::move(table)) {}
 
-  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override { return nullptr; }
+  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override {
+    return nullptr;
+  }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext&, unique_ptr<duckdb::FunctionData>& data) override {
     auto made_up = duckdb::make_uniq<MadeUpData>();
     made_up->table = table_;
@@ -182,7 +187,8 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
   }
   void Scan(duckdb::CatalogType, const std::function<void(CatalogEntry&)>&) override {}
 
-  optional_ptr<CatalogEntry> CreateIndex(CatalogTransaction, duckdb::CreateIndexInfo&, duckdb::TableCatalogEntry&) override {
+  optional_ptr<CatalogEntry> CreateIndex(CatalogTransaction, duckdb::CreateIndexInfo&,
+                                         duckdb::TableCatalogEntry&) override {
     Refuse("CREATE INDEX");
   }
   optional_ptr<CatalogEntry> CreateFunction(CatalogTransaction, duckdb::CreateFunctionInfo&) override {
@@ -263,7 +269,8 @@ catalog::Namespace SplitLevels(const std::string& text) {
 
 class AttachedCatalog final : public duckdb::Catalog {
  public:
-  AttachedCatalog(duckdb::AttachedDatabase& database, NameResolver& resolver) : Catalog(database), resolver_(resolver) {}
+  AttachedCatalog(duckdb::AttachedDatabase& database, NameResolver& resolver)
+      : Catalog(database), resolver_(resolver) {}
 
   void Forget() {
     for (auto& [name, entry] : namespaces_) entry->Forget();
@@ -289,7 +296,9 @@ class AttachedCatalog final : public duckdb::Catalog {
     for (const catalog::Namespace& levels : ValueOrThrow(source->ListNamespaces({}))) callback(Add(levels));
   }
 
-  optional_ptr<CatalogEntry> CreateSchema(CatalogTransaction, duckdb::CreateSchemaInfo&) override { Refuse("CREATE SCHEMA"); }
+  optional_ptr<CatalogEntry> CreateSchema(CatalogTransaction, duckdb::CreateSchemaInfo&) override {
+    Refuse("CREATE SCHEMA");
+  }
   void DropSchema(duckdb::ClientContext&, duckdb::DropInfo&) override { Refuse("DROP SCHEMA"); }
   duckdb::PhysicalOperator& PlanCreateTableAs(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
                                               duckdb::LogicalCreateTable&, duckdb::PhysicalOperator&) override {

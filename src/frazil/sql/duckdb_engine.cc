@@ -15,6 +15,7 @@
 #include "duckdb/main/database.hpp"
 #include "duckdb/main/database_manager.hpp"
 #include "duckdb/main/query_result.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/subquery_expression.hpp"
 #include "duckdb/parser/parsed_data/copy_info.hpp"
 #include "duckdb/parser/parsed_data/create_table_info.hpp"
@@ -24,10 +25,9 @@
 #include "duckdb/parser/statement/create_statement.hpp"
 #include "duckdb/parser/statement/explain_statement.hpp"
 #include "duckdb/parser/statement/select_statement.hpp"
+#include "duckdb/parser/tableref/at_clause.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
 #include "duckdb/parser/tableref/showref.hpp"
-#include "duckdb/parser/expression/constant_expression.hpp"
-#include "duckdb/parser/tableref/at_clause.hpp"
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
@@ -341,7 +341,8 @@ Result<std::unique_ptr<Engine>> Engine::Make(const EngineOptions& options, NameR
   }
   for (const auto& [name, catalog] : resolver.catalogs()) {
     for (const char* taken : {"memory", "temp", "system"}) {
-      if (name == taken) return Fail(ErrorCode::kInvalidArgument, "name cannot be a catalog's, DuckDB has it: {}", name);
+      if (name == taken)
+        return Fail(ErrorCode::kInvalidArgument, "name cannot be a catalog's, DuckDB has it: {}", name);
     }
   }
   try {

@@ -60,7 +60,9 @@ class EngineFileSystem final : public duckdb::FileSystem {
     ours.position += static_cast<duckdb::idx_t>(wanted);
     return wanted;
   }
-  int64_t GetFileSize(duckdb::FileHandle& handle) override { return handle.Cast<EngineFileHandle>().file->size_bytes(); }
+  int64_t GetFileSize(duckdb::FileHandle& handle) override {
+    return handle.Cast<EngineFileHandle>().file->size_bytes();
+  }
   duckdb::timestamp_t GetLastModifiedTime(duckdb::FileHandle&) override { return duckdb::timestamp_t(0); }
   std::string GetVersionTag(duckdb::FileHandle&) override { return "immutable"; }
   duckdb::FileType GetFileType(duckdb::FileHandle&) override { return duckdb::FileType::FILE_TYPE_REGULAR; }

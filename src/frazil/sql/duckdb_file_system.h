@@ -13,7 +13,6 @@ namespace frazil::sql {
 std::string EnginePath(const std::string& catalog, const std::string& path);
 
 /// Lets DuckDB read data files through the FileIO of their catalog. Read-only: data files never change.
-duckdb::unique_ptr<duckdb::FileSystem> MakeEngineFileSystem(
-    std::map<std::string, std::shared_ptr<io::FileIO>> stores);
+duckdb::unique_ptr<duckdb::FileSystem> MakeEngineFileSystem(std::map<std::string, std::shared_ptr<io::FileIO>> stores);
 
 }  // namespace frazil::sql

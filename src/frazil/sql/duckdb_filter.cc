@@ -141,7 +141,8 @@ class Translator {
   }
 
   Translated Function(const duckdb::BoundFunctionExpression& function) const {
-    if (function.children.size() != 2 || (function.function.name != "prefix" && function.function.name != "starts_with")) {
+    if (function.children.size() != 2 ||
+        (function.function.name != "prefix" && function.function.name != "starts_with")) {
       return std::nullopt;
     }
     const spec::Field* field = Column(*function.children[0]);

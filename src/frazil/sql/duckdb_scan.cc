@@ -219,8 +219,7 @@ class TableReader final : public duckdb::MultiFileReader {
   duckdb::ReaderInitializeType CreateMapping(duckdb::ClientContext& context, duckdb::MultiFileReaderData& data,
                                              const vector<duckdb::MultiFileColumnDefinition>& global_columns,
                                              const vector<duckdb::ColumnIndex>& global_ids,
-                                             optional_ptr<duckdb::TableFilterSet> filters,
-                                             duckdb::MultiFileList& list,
+                                             optional_ptr<duckdb::TableFilterSet> filters, duckdb::MultiFileList& list,
                                              const duckdb::MultiFileReaderBindData& bind_data,
                                              const duckdb::virtual_column_map_t& virtual_columns) override {
     // What is left here on computed columns came from joins and top-N, which check again: it only saves work.
@@ -284,7 +283,8 @@ class TableReader final : public duckdb::MultiFileReader {
 
     const table::LiveDataFile& file = *tasks_of_readers_.Get(data.reader.get());
     bool is_row_id = hidden == HiddenColumn::kRowId;
-    auto stored = FindLocalColumn(local_columns, is_row_id ? spec::kRowIdColumnId : spec::kLastUpdatedSequenceNumberColumnId);
+    auto stored =
+        FindLocalColumn(local_columns, is_row_id ? spec::kRowIdColumnId : spec::kLastUpdatedSequenceNumberColumnId);
     unique_ptr<Expression> stored_value;
     if (stored) {
       LogicalType stored_type = local_columns[*stored].type;
@@ -347,8 +347,9 @@ class TableReader final : public duckdb::MultiFileReader {
     }
     for (const auto& column : columns) {
       if (column.identifier.IsNull()) {
-        ThrowError(Error(ErrorCode::kNotSupported,
-                         fmt::format("data file without field ids (name mapping) cannot be read yet: {} has {}", table, path)));
+        ThrowError(Error(
+            ErrorCode::kNotSupported,
+            fmt::format("data file without field ids (name mapping) cannot be read yet: {} has {}", table, path)));
       }
     }
   }
@@ -372,8 +373,9 @@ class TableReader final : public duckdb::MultiFileReader {
         known = true;
       }
       if (!known && field.required && spec::IsNull(field.initial_default)) {
-        ThrowError(Error(ErrorCode::kInvalidTable, fmt::format("data file lacks required column {} of {}: {}", field.name,
-                                                               pinned_->table->name().ToString(), file.file.file_path)));
+        ThrowError(
+            Error(ErrorCode::kInvalidTable, fmt::format("data file lacks required column {} of {}: {}", field.name,
+                                                        pinned_->table->name().ToString(), file.file.file_path)));
       }
     }
   }
@@ -416,8 +418,8 @@ bool HasOpaque(const Expression& expression) {
     return true;
   }
   bool found = false;
-  duckdb::ExpressionIterator::EnumerateChildren(
-      expression, [&](const Expression& child) { found = found || HasOpaque(child); });
+  duckdb::ExpressionIterator::EnumerateChildren(expression,
+                                                [&](const Expression& child) { found = found || HasOpaque(child); });
   return found;
 }
 
@@ -457,8 +459,8 @@ duckdb::ColumnList ColumnsOf(const PinnedTable& pinned) {
 
 duckdb::TableFunction MakeTableScan(duckdb::ClientContext& context, std::shared_ptr<const PinnedTable> pinned,
                                     duckdb::TableCatalogEntry& entry, unique_ptr<duckdb::FunctionData>& bind_data) {
-  auto& parquet = duckdb::Catalog::GetSystemCatalog(context)
-                      .GetEntry<duckdb::TableFunctionCatalogEntry>(context, DEFAULT_SCHEMA, "parquet_scan");
+  auto& parquet = duckdb::Catalog::GetSystemCatalog(context).GetEntry<duckdb::TableFunctionCatalogEntry>(
+      context, DEFAULT_SCHEMA, "parquet_scan");
   duckdb::TableFunction scan = parquet.functions.GetFunctionByArguments(context, {LogicalType::VARCHAR});
   scan.name = "frazil_scan";
   scan.function_info = duckdb::make_shared_ptr<ScanFunctionInfo>(std::move(pinned), entry);

@@ -13,11 +13,11 @@ namespace frazil::sql {
 
 /// One state of a table, as a query has bound it. Immutable.
 struct PinnedTable {
-  std::string catalog;                  ///< names the FileIO that DuckDB reads through
+  std::string catalog;  ///< names the FileIO that DuckDB reads through
   std::shared_ptr<table::Table> table;
-  spec::TableMetadataPtr metadata;      ///< keeps `snapshot` alive
+  spec::TableMetadataPtr metadata;  ///< keeps `snapshot` alive
   const spec::Snapshot* snapshot = nullptr;
-  spec::SchemaPtr schema;               ///< to read with (spec section 2.4)
+  spec::SchemaPtr schema;  ///< to read with (spec section 2.4)
 };
 
 /// Columns of the table as DuckDB sees them; those it cannot read stand in as VARCHAR and fail when projected.
@@ -26,6 +26,7 @@ duckdb::ColumnList ColumnsOf(const PinnedTable& pinned);
 /// The built-in Parquet scan over the data files of `pinned`, minus their deleted rows, with pruning by partition and
 /// metrics and the hidden columns `_file`, `_pos`, `_row_id`, ... `entry` outlives the query.
 duckdb::TableFunction MakeTableScan(duckdb::ClientContext& context, std::shared_ptr<const PinnedTable> pinned,
-                                    duckdb::TableCatalogEntry& entry, duckdb::unique_ptr<duckdb::FunctionData>& bind_data);
+                                    duckdb::TableCatalogEntry& entry,
+                                    duckdb::unique_ptr<duckdb::FunctionData>& bind_data);
 
 }  // namespace frazil::sql

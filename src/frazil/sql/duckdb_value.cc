@@ -157,7 +157,9 @@ std::optional<spec::Value> FromDuckValue(const spec::Type& type, const Value& va
         case duckdb::PhysicalType::INT16: decimal.unscaled = value.GetValueUnsafe<int16_t>(); break;
         case duckdb::PhysicalType::INT32: decimal.unscaled = value.GetValueUnsafe<int32_t>(); break;
         case duckdb::PhysicalType::INT64: decimal.unscaled = value.GetValueUnsafe<int64_t>(); break;
-        case duckdb::PhysicalType::INT128: decimal.unscaled = FromHugeint(value.GetValueUnsafe<duckdb::hugeint_t>()); break;
+        case duckdb::PhysicalType::INT128:
+          decimal.unscaled = FromHugeint(value.GetValueUnsafe<duckdb::hugeint_t>());
+          break;
         default: return std::nullopt;
       }
       return spec::Value(decimal);

@@ -69,8 +69,8 @@ Result<std::string> SourceQuery(const statement::Insert& insert, const spec::Sch
     if (field.type.id() == spec::TypeId::kUnknown) continue;  // never stored
     auto type = SqlCastType(field.type);
     if (!type) {
-      return Fail(ErrorCode::kNotSupported, "INSERT cannot write a column of type {} yet: {} of {}", field.type.ToString(),
-                  field.name, table);
+      return Fail(ErrorCode::kNotSupported, "INSERT cannot write a column of type {} yet: {} of {}",
+                  field.type.ToString(), field.name, table);
     }
     std::string value;
     if (sources[i]) {
@@ -78,7 +78,8 @@ Result<std::string> SourceQuery(const statement::Insert& insert, const spec::Sch
     } else if (!spec::IsNull(field.write_default)) {
       value = fmt::format("CAST({} AS {})", SqlLiteral(field.type, field.write_default), *type);
     } else if (field.required) {
-      return Fail(ErrorCode::kInvalidArgument, "required column has no value and no default: {} of {}", field.name, table);
+      return Fail(ErrorCode::kInvalidArgument, "required column has no value and no default: {} of {}", field.name,
+                  table);
     } else {
       value = fmt::format("CAST(NULL AS {})", *type);
     }
@@ -126,7 +127,8 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameRe
   if (!target.metadata_table.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "metadata tables cannot be written: {}", NameText(insert.table));
   }
-  if (target.version) return Fail(ErrorCode::kNotSupported, "writing to a branch is not supported yet: {}", NameText(insert.table));
+  if (target.version)
+    return Fail(ErrorCode::kNotSupported, "writing to a branch is not supported yet: {}", NameText(insert.table));
   table::Table& table = *target.table;
   spec::SchemaPtr schema = table.metadata()->schema();
   FRAZIL_ASSIGN(std::string query, SourceQuery(insert, *schema, target.ToString()));

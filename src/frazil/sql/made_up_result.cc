@@ -13,7 +13,10 @@ class MemoryResult final : public QueryResult {
  public:
   MemoryResult(std::vector<ResultColumn> columns, std::shared_ptr<arrow::Schema> schema,
                std::shared_ptr<arrow::RecordBatch> batch, std::string message)
-      : columns_(std::move(columns)), schema_(std::move(schema)), batch_(std::move(batch)), message_(std::move(message)) {}
+      : columns_(std::move(columns)),
+        schema_(std::move(schema)),
+        batch_(std::move(batch)),
+        message_(std::move(message)) {}
 
   const std::vector<ResultColumn>& columns() const override { return columns_; }
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }

@@ -37,15 +37,18 @@ Datum SummaryDatum(const std::map<std::string, std::string>& summary) {
 
 MadeUpTable Snapshots(const spec::TableMetadata& metadata) {
   MadeUpTable table;
-  table.columns = {Column("committed_at", TypeId::kTimestampTz), Column("snapshot_id", TypeId::kLong),
-                   Column("parent_id", TypeId::kLong),           Column("operation", TypeId::kString),
+  table.columns = {Column("committed_at", TypeId::kTimestampTz),
+                   Column("snapshot_id", TypeId::kLong),
+                   Column("parent_id", TypeId::kLong),
+                   Column("operation", TypeId::kString),
                    Column("manifest_list", TypeId::kString),
                    Column("summary", MapType(Type::Primitive(TypeId::kString), Type::Primitive(TypeId::kString)))};
   for (const spec::Snapshot& snapshot : metadata.snapshots) {
-    table.rows.push_back({MomentDatum(snapshot.timestamp_ms), LongDatum(snapshot.id.value()),
-                          snapshot.parent_id ? LongDatum(snapshot.parent_id->value()) : Datum(),
-                          snapshot.operation ? TextDatum(std::string(spec::OperationName(*snapshot.operation))) : Datum(),
-                          TextDatum(snapshot.manifest_list), SummaryDatum(snapshot.summary)});
+    table.rows.push_back(
+        {MomentDatum(snapshot.timestamp_ms), LongDatum(snapshot.id.value()),
+         snapshot.parent_id ? LongDatum(snapshot.parent_id->value()) : Datum(),
+         snapshot.operation ? TextDatum(std::string(spec::OperationName(*snapshot.operation))) : Datum(),
+         TextDatum(snapshot.manifest_list), SummaryDatum(snapshot.summary)});
   }
   return table;
 }
@@ -61,9 +64,10 @@ MadeUpTable History(const spec::TableMetadata& metadata) {
   }
   for (const spec::SnapshotLogEntry& entry : metadata.snapshot_log) {
     const spec::Snapshot* snapshot = metadata.FindSnapshot(entry.snapshot_id);
-    table.rows.push_back({MomentDatum(entry.timestamp_ms), LongDatum(entry.snapshot_id.value()),
-                          snapshot != nullptr && snapshot->parent_id ? LongDatum(snapshot->parent_id->value()) : Datum(),
-                          BoolDatum(ancestors.count(entry.snapshot_id) > 0)});
+    table.rows.push_back(
+        {MomentDatum(entry.timestamp_ms), LongDatum(entry.snapshot_id.value()),
+         snapshot != nullptr && snapshot->parent_id ? LongDatum(snapshot->parent_id->value()) : Datum(),
+         BoolDatum(ancestors.count(entry.snapshot_id) > 0)});
   }
   return table;
 }
@@ -122,7 +126,8 @@ std::vector<std::pair<const Field*, std::string>> MetricColumns(const spec::Sche
   for (const auto& [field, name] : schema.AllFields()) {
     if (field->type.is_primitive() && field->type.id() != TypeId::kTimestampTzNs) columns.emplace_back(field, name);
   }
-  std::sort(columns.begin(), columns.end(), [](const auto& left, const auto& right) { return left.second < right.second; });
+  std::sort(columns.begin(), columns.end(),
+            [](const auto& left, const auto& right) { return left.second < right.second; });
   return columns;
 }
 
@@ -149,10 +154,10 @@ Datum MetricsDatum(const spec::DataFile& file, const std::vector<std::pair<const
 Type MetricsType(const std::vector<std::pair<const Field*, std::string>>& columns) {
   std::vector<Field> members;
   for (const auto& [field, name] : columns) {
-    members.push_back(Column(name, Type::StructOf({Column("column_size", TypeId::kLong), Column("value_count", TypeId::kLong),
-                                                   Column("null_value_count", TypeId::kLong),
-                                                   Column("nan_value_count", TypeId::kLong),
-                                                   Column("lower_bound", field->type), Column("upper_bound", field->type)})));
+    members.push_back(Column(
+        name, Type::StructOf({Column("column_size", TypeId::kLong), Column("value_count", TypeId::kLong),
+                              Column("null_value_count", TypeId::kLong), Column("nan_value_count", TypeId::kLong),
+                              Column("lower_bound", field->type), Column("upper_bound", field->type)})));
   }
   return Type::StructOf(std::move(members));
 }
@@ -186,7 +191,8 @@ Result<MadeUpTable> Files(const table::Table& source, const spec::Snapshot* snap
     for (int64_t offset : file.split_offsets) splits.push_back(LongDatum(offset));
     for (spec::FieldId id : file.equality_ids) equality.push_back(IntDatum(id.value()));
     std::vector<Datum> row = {IntDatum(static_cast<int32_t>(file.content)), TextDatum(file.file_path),
-                              TextDatum(std::string(spec::FileFormatName(file.file_format))), IntDatum(file.spec_id.value())};
+                              TextDatum(std::string(spec::FileFormatName(file.file_format))),
+                              IntDatum(file.spec_id.value())};
     if (is_partitioned) row.push_back(UnifiedPartition(partition_type, metadata, file.spec_id, file.partition));
     for (Datum& cell : std::vector<Datum>{
              LongDatum(file.record_count), LongDatum(file.file_size_in_bytes), CountsDatum(file.column_sizes),
@@ -222,26 +228,37 @@ Datum SummaryOf(const spec::PartitionFieldSummary& summary, const Type& type) {
     auto value = spec::DecodeSingleValue(type, *bytes);
     return value ? TextDatum(spec::FormatValue(type, *value)) : Datum();
   };
-  return Datum::Nested({BoolDatum(summary.contains_null), summary.contains_nan ? BoolDatum(*summary.contains_nan) : Datum(),
-                        bound(summary.lower_bound), bound(summary.upper_bound)});
+  return Datum::Nested({BoolDatum(summary.contains_null),
+                        summary.contains_nan ? BoolDatum(*summary.contains_nan) : Datum(), bound(summary.lower_bound),
+                        bound(summary.upper_bound)});
 }
 
 Result<MadeUpTable> Manifests(const table::Table& source, const spec::Snapshot* snapshot) {
   const spec::TableMetadata& metadata = *source.metadata();
   MadeUpTable table;
-  table.columns = {Column("content", TypeId::kInt), Column("path", TypeId::kString), Column("length", TypeId::kLong),
-                   Column("partition_spec_id", TypeId::kInt), Column("added_snapshot_id", TypeId::kLong),
-                   Column("added_data_files_count", TypeId::kInt), Column("existing_data_files_count", TypeId::kInt),
-                   Column("deleted_data_files_count", TypeId::kInt), Column("added_delete_files_count", TypeId::kInt),
-                   Column("existing_delete_files_count", TypeId::kInt), Column("deleted_delete_files_count", TypeId::kInt),
-                   Column("partition_summaries",
-                          ListType(Type::StructOf({Column("contains_null", TypeId::kBoolean), Column("contains_nan", TypeId::kBoolean),
-                                                   Column("lower_bound", TypeId::kString), Column("upper_bound", TypeId::kString)})))};
+  table.columns = {
+      Column("content", TypeId::kInt),
+      Column("path", TypeId::kString),
+      Column("length", TypeId::kLong),
+      Column("partition_spec_id", TypeId::kInt),
+      Column("added_snapshot_id", TypeId::kLong),
+      Column("added_data_files_count", TypeId::kInt),
+      Column("existing_data_files_count", TypeId::kInt),
+      Column("deleted_data_files_count", TypeId::kInt),
+      Column("added_delete_files_count", TypeId::kInt),
+      Column("existing_delete_files_count", TypeId::kInt),
+      Column("deleted_delete_files_count", TypeId::kInt),
+      Column(
+          "partition_summaries",
+          ListType(Type::StructOf({Column("contains_null", TypeId::kBoolean), Column("contains_nan", TypeId::kBoolean),
+                                   Column("lower_bound", TypeId::kString), Column("upper_bound", TypeId::kString)})))};
   if (snapshot == nullptr) return table;
   FRAZIL_ASSIGN(table::ManifestList list, source.manifests().List(*snapshot));
   for (const spec::ManifestFile& manifest : *list) {
     bool is_data = manifest.content == spec::ManifestContent::kData;
-    auto count = [](bool mine, const std::optional<int32_t>& number) { return IntDatum(mine ? number.value_or(0) : 0); };
+    auto count = [](bool mine, const std::optional<int32_t>& number) {
+      return IntDatum(mine ? number.value_or(0) : 0);
+    };
     const spec::PartitionSpec* spec = metadata.FindSpec(manifest.partition_spec_id);
     std::vector<Datum> summaries;
     for (size_t i = 0; spec != nullptr && i < manifest.partitions.size() && i < spec->fields().size(); ++i) {
@@ -259,7 +276,8 @@ Result<MadeUpTable> Manifests(const table::Table& source, const spec::Snapshot* 
 
 }  // namespace
 
-Result<MadeUpTable> MakeMetadataTable(const table::Table& table, const std::string& name, const spec::Snapshot* snapshot) {
+Result<MadeUpTable> MakeMetadataTable(const table::Table& table, const std::string& name,
+                                      const spec::Snapshot* snapshot) {
   if (name == "snapshots") return Snapshots(*table.metadata());
   if (name == "history") return History(*table.metadata());
   if (name == "refs") return Refs(*table.metadata());

@@ -18,6 +18,7 @@ struct MadeUpTable {
 /// `t.<name>`: a table about `table` with Spark's columns (spec section 11), at `snapshot` (null: it has none).
 /// Built: snapshots, history, refs, metadata_log_entries, files, data_files, delete_files, manifests; others are
 /// kNotSupported.
-Result<MadeUpTable> MakeMetadataTable(const table::Table& table, const std::string& name, const spec::Snapshot* snapshot);
+Result<MadeUpTable> MakeMetadataTable(const table::Table& table, const std::string& name,
+                                      const spec::Snapshot* snapshot);
 
 }  // namespace frazil::sql

@@ -11,9 +11,9 @@ namespace {
 
 const std::set<std::string>& MetadataTableNames() {
   static const std::set<std::string> names = {
-      "entries",       "files",         "data_files",           "delete_files", "history",         "metadata_log_entries",
-      "snapshots",     "refs",          "manifests",            "partitions",   "position_deletes", "all_data_files",
-      "all_delete_files", "all_files",  "all_manifests",        "all_entries"};
+      "entries",          "files",     "data_files",    "delete_files", "history",          "metadata_log_entries",
+      "snapshots",        "refs",      "manifests",     "partitions",   "position_deletes", "all_data_files",
+      "all_delete_files", "all_files", "all_manifests", "all_entries"};
   return names;
 }
 
@@ -27,7 +27,8 @@ bool StartsWith(const std::string& text, const std::string& prefix) { return tex
 /// "branch_x" -> "x", "tag_x" -> "x", "snapshot_id_12" -> "12".
 std::optional<std::string> VersionSuffix(const std::string& part) {
   for (const char* prefix : {"branch_", "tag_", "snapshot_id_"}) {
-    if (StartsWith(part, prefix) && part.size() > std::string(prefix).size()) return part.substr(std::string(prefix).size());
+    if (StartsWith(part, prefix) && part.size() > std::string(prefix).size())
+      return part.substr(std::string(prefix).size());
   }
   return std::nullopt;
 }
@@ -135,7 +136,9 @@ Error NameResolver::NotFound(const NameParts& parts) const {
     std::vector<std::string> names;
     for (const catalog::TableName& table : *tables) names.push_back(table.name);
     std::string near = spec::NearestName(place->name.name, names);
-    if (!near.empty()) return std::move(error).WithHint(fmt::format("did you mean {}.{}?", catalog::NamespaceText(place->name.levels), near));
+    if (!near.empty())
+      return std::move(error).WithHint(
+          fmt::format("did you mean {}.{}?", catalog::NamespaceText(place->name.levels), near));
     return error;
   }
   auto namespaces = (*catalog)->ListNamespaces({});
@@ -143,7 +146,8 @@ Error NameResolver::NotFound(const NameParts& parts) const {
   std::vector<std::string> names;
   for (const catalog::Namespace& levels : *namespaces) names.push_back(catalog::NamespaceText(levels));
   std::string near = spec::NearestName(catalog::NamespaceText(place->name.levels), names);
-  if (near.empty()) return std::move(error).WithHint("there is no namespace " + catalog::NamespaceText(place->name.levels));
+  if (near.empty())
+    return std::move(error).WithHint("there is no namespace " + catalog::NamespaceText(place->name.levels));
   return std::move(error).WithHint(fmt::format("did you mean namespace {}?", near));
 }
 

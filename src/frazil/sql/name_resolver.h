@@ -19,9 +19,9 @@ std::string NameText(const NameParts& parts);
 struct TableReference {
   std::string catalog;
   catalog::TableName name;
-  std::string metadata_table;              ///< "snapshots", ...; empty: the table itself
-  std::optional<std::string> version;      ///< of `t.branch_x`, `t.tag_x`, `t.snapshot_id_1`: the ref or the id
-  std::shared_ptr<table::Table> table;     ///< pinned for the statement
+  std::string metadata_table;           ///< "snapshots", ...; empty: the table itself
+  std::optional<std::string> version;   ///< of `t.branch_x`, `t.tag_x`, `t.snapshot_id_1`: the ref or the id
+  std::shared_ptr<table::Table> table;  ///< pinned for the statement
 
   std::string ToString() const { return name.ToString(); }
 };

@@ -24,10 +24,11 @@ bool IsSymbol(const Token& token, std::string_view symbol) {
 /// Words that may follow a table and so cannot be its alias without AS.
 bool EndsTable(const Token& token) {
   for (const char* word :
-       {"where", "join", "inner", "left", "right", "full", "cross", "natural", "semi", "anti", "asof", "positional",
-        "lateral", "on", "using", "group", "order", "having", "limit", "offset", "union", "intersect", "except", "window",
-        "qualify", "sample", "tablesample", "pivot", "unpivot", "fetch", "for", "set", "when", "then", "as", "returning",
-        "select", "values", "with", "at"}) {
+       {"where",   "join",   "inner",       "left",       "right",   "full",      "cross",  "natural",
+        "semi",    "anti",   "asof",        "positional", "lateral", "on",        "using",  "group",
+        "order",   "having", "limit",       "offset",     "union",   "intersect", "except", "window",
+        "qualify", "sample", "tablesample", "pivot",      "unpivot", "fetch",     "for",    "set",
+        "when",    "then",   "as",          "returning",  "select",  "values",    "with",   "at"}) {
     if (IsWord(token, word)) return true;
   }
   return false;
@@ -77,7 +78,8 @@ class Rewriter {
     if (!IsWord(At(as), "as") || !IsWord(At(of), "of")) return false;
     size_t value = Skip(of + 1);
     FRAZIL_ASSIGN(size_t end, ValueEnd(value, is_version));
-    std::string text(query_.substr(tokens_[value].offset, tokens_[end - 1].offset + tokens_[end - 1].text.size() - tokens_[value].offset));
+    std::string text(query_.substr(tokens_[value].offset,
+                                   tokens_[end - 1].offset + tokens_[end - 1].text.size() - tokens_[value].offset));
 
     // DuckDB wants the alias before AT.
     size_t next = end;
@@ -115,8 +117,8 @@ class Rewriter {
     if (IsSymbol(first, "(")) return ParenthesisEnd(from);
     if (first.kind == TokenKind::kWord) {
       size_t next = Skip(from + 1);
-      if (At(next).kind == TokenKind::kString) return next + 1;    // TIMESTAMP '...'
-      if (IsSymbol(At(next), "(")) return ParenthesisEnd(next);    // current_timestamp()
+      if (At(next).kind == TokenKind::kString) return next + 1;  // TIMESTAMP '...'
+      if (IsSymbol(At(next), "(")) return ParenthesisEnd(next);  // current_timestamp()
       return from + 1;
     }
     return Fail(ErrorCode::kInvalidArgument, "expected a time at {}", Place(from));

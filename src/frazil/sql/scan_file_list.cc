@@ -12,7 +12,8 @@ ScanFileList::ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::Expr
 const table::ScanPlan& ScanFileList::plan() const {
   std::lock_guard lock(mutex_);
   if (!plan_) {
-    plan_ = std::make_unique<table::ScanPlan>(ValueOrThrow(table::PlanScan(*pinned_->table, pinned_->snapshot, filter_, pinned_->schema)));
+    plan_ = std::make_unique<table::ScanPlan>(
+        ValueOrThrow(table::PlanScan(*pinned_->table, pinned_->snapshot, filter_, pinned_->schema)));
   }
   return *plan_;
 }

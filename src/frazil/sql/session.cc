@@ -13,11 +13,13 @@ namespace frazil::sql {
 class Session::Impl {
  public:
   explicit Impl(SessionOptions options)
-      : resolver_(std::move(options.catalogs), std::move(options.default_catalog), std::move(options.default_namespace)) {}
+      : resolver_(std::move(options.catalogs), std::move(options.default_catalog),
+                  std::move(options.default_namespace)) {}
 
   Status Start(const SessionOptions& options) {
     FRAZIL_TRY(resolver_.Catalog(resolver_.current_catalog()));
-    FRAZIL_ASSIGN(engine_, Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
+    FRAZIL_ASSIGN(engine_,
+                  Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
     return engine_->SetDefault(resolver_.current_catalog(), resolver_.current_namespace());
   }
 
@@ -84,7 +86,9 @@ Result<std::unique_ptr<Session>> Session::Make(SessionOptions options) {
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
-Result<std::unique_ptr<QueryResult>> Session::Execute(const std::string& statement) { return impl_->Execute(statement); }
+Result<std::unique_ptr<QueryResult>> Session::Execute(const std::string& statement) {
+  return impl_->Execute(statement);
+}
 void Session::Cancel() { impl_->Cancel(); }
 
 }  // namespace frazil::sql

@@ -31,7 +31,8 @@ auto RowsAre(Row... rows) {
 
 class SessionTest : public testing::Test {
  protected:
-  SessionTest() : io_(std::make_shared<io::MemoryFileIO>()), catalog_(catalog::MakeMemoryCatalog("demo", "memory://lake", io_)) {
+  SessionTest()
+      : io_(std::make_shared<io::MemoryFileIO>()), catalog_(catalog::MakeMemoryCatalog("demo", "memory://lake", io_)) {
     SessionOptions options;
     options.catalogs["demo"] = catalog_;
     options.default_catalog = "demo";
@@ -93,7 +94,8 @@ TEST_F(SessionTest, CreatesInsertsAndReads) {
             "created table demo.products");
   EXPECT_EQ(MetadataOf("products")->format_version, 3);
   EXPECT_THAT(Query("select * from demo.products"), HasRows(Rows()));
-  EXPECT_EQ(Do("insert into demo.products values (1, 'pen', 1.50), (2, 'ink', 7.25)"), "inserted 2 rows into demo.products");
+  EXPECT_EQ(Do("insert into demo.products values (1, 'pen', 1.50), (2, 'ink', 7.25)"),
+            "inserted 2 rows into demo.products");
   EXPECT_EQ(Do("insert into demo.products (name, id) select 'pad', 3"), "inserted 1 rows into demo.products");
   EXPECT_THAT(Query("select * from demo.products order by id"), RowsAre("1|pen|1.50", "2|ink|7.25", "3|pad|NULL"));
   EXPECT_THAT(Query("select count(*), sum(price) from demo.demo.products"), RowsAre("3|8.75"));
@@ -127,7 +129,8 @@ TEST_F(SessionTest, TravelsInTime) {
   int64_t first = MetadataOf("products")->current_snapshot()->id.value();
   Do("delete from demo.products where id = 1");
   EXPECT_THAT(Query(fmt::format("select count(*) from demo.products version as of {}", first)), RowsAre("3"));
-  EXPECT_THAT(Query(fmt::format("select p.id from demo.products version as of {} p where p.id < 2", first)), RowsAre("1"));
+  EXPECT_THAT(Query(fmt::format("select p.id from demo.products version as of {} p where p.id < 2", first)),
+              RowsAre("1"));
   EXPECT_THAT(Query(fmt::format("select count(*) from demo.products.snapshot_id_{}", first)), RowsAre("3"));
   EXPECT_THAT(Query("select count(*) from demo.products for system_version as of 'main'"), RowsAre("2"));
   EXPECT_THAT(Query("select count(*) from demo.products.branch_main"), RowsAre("2"));
@@ -135,17 +138,22 @@ TEST_F(SessionTest, TravelsInTime) {
   EXPECT_THAT(ErrorOf("select * from demo.products timestamp as of '1999-01-01'"), HasSubstr("NotFound"));
   EXPECT_THAT(ErrorOf("select * from demo.products version as of 'nope'"), HasSubstr("nope"));
   EXPECT_THAT(ErrorOf("select * from demo.products version as of 77"), HasSubstr("77"));
-  EXPECT_THAT(Query(fmt::format("select n.id from demo.products n right join demo.products version as of {} o on n.id = o.id "
-                                "where n.id is null", first)), RowsAre("NULL"));
+  EXPECT_THAT(
+      Query(fmt::format("select n.id from demo.products n right join demo.products version as of {} o on n.id = o.id "
+                        "where n.id is null",
+                        first)),
+      RowsAre("NULL"));
 }
 
 TEST_F(SessionTest, ShowsHiddenColumns) {
   Do("create table demo.t (id bigint, day date) using iceberg partitioned by (day, bucket(2, id))");
   Do("insert into demo.t values (1, date '2026-01-01'), (2, date '2026-01-02')");
-  EXPECT_THAT(Query("select id, _spec_id, _partition.day, _row_id is not null, _file like '%day=2026-01-0%' from demo.t order by id"),
+  EXPECT_THAT(Query("select id, _spec_id, _partition.day, _row_id is not null, _file like '%day=2026-01-0%' from "
+                    "demo.t order by id"),
               RowsAre("1|0|2026-01-01|true|true", "2|0|2026-01-02|true|true"));
   EXPECT_THAT(Query("select * from demo.t where _partition.day = date '2026-01-02'"), RowsAre("2|2026-01-02"));
-  EXPECT_THAT(Query("select id from demo.t where _row_id = (select max(_row_id) from demo.t)"), IsOkAnd(testing::SizeIs(1)));
+  EXPECT_THAT(Query("select id from demo.t where _row_id = (select max(_row_id) from demo.t)"),
+              IsOkAnd(testing::SizeIs(1)));
   EXPECT_THAT(ErrorOf("select _deleted from demo.t"), HasSubstr("NotSupported: hidden column _deleted"));
   MakeProducts();
   EXPECT_THAT(Query("select _partition from demo.products limit 1"), RowsAre("NULL"));
@@ -156,43 +164,54 @@ TEST_F(SessionTest, FiltersOnHiddenColumnsInEveryWay) {
   Do("insert into demo.products select 10 + i, 'n' || i, 1 from range(3000) r(i)");
   EXPECT_THAT(Query("select id from demo.products where _row_id between 1 and 2 order by id"), RowsAre("2", "3"));
   EXPECT_THAT(Query("select count(*) from demo.products where _row_id >= 3 and _pos < 10"), RowsAre("10"));
-  EXPECT_THAT(Query("select count(*) from demo.products a join demo.products b on a._row_id = b._row_id"), RowsAre("3003"));
+  EXPECT_THAT(Query("select count(*) from demo.products a join demo.products b on a._row_id = b._row_id"),
+              RowsAre("3003"));
   EXPECT_THAT(Query("select _row_id from demo.products order by _row_id desc limit 2"), RowsAre("3002", "3001"));
   EXPECT_THAT(Query("select count(*) from demo.products where _last_updated_sequence_number = 2"), RowsAre("3000"));
-  EXPECT_THAT(Query("select count(distinct _file) from demo.products where _file in (select _file from demo.products where id = 2)"),
+  EXPECT_THAT(Query("select count(distinct _file) from demo.products where _file in (select _file from demo.products "
+                    "where id = 2)"),
               RowsAre("1"));
 }
 
 TEST_F(SessionTest, WritesDefaultsOfColumnsThatAreNotNamed) {
-  Do("create table demo.d (id int not null, size int default 7, at timestamp_ntz default '2026-01-01 10:00:00', name string)");
+  Do("create table demo.d (id int not null, size int default 7, at timestamp_ntz default '2026-01-01 10:00:00', name "
+     "string)");
   Do("insert into demo.d (id) values (1)");
   EXPECT_THAT(Query("select * from demo.d"), RowsAre("1|7|2026-01-01 10:00:00|NULL"));
-  EXPECT_THAT(ErrorOf("insert into demo.d (size) values (1)"), HasSubstr("required column has no value and no default: id of demo.d"));
+  EXPECT_THAT(ErrorOf("insert into demo.d (size) values (1)"),
+              HasSubstr("required column has no value and no default: id of demo.d"));
   EXPECT_THAT(ErrorOf("insert into demo.d values (null, 1, null, null)"), HasSubstr("id"));
   EXPECT_THAT(ErrorOf("insert into demo.d values (1, 2)"), HasSubstr("needs 4 columns, the source has 2"));
-  EXPECT_THAT(ErrorOf("insert into demo.d (id, sice) values (1, 2)"), HasSubstr("column 'sice' not found in demo.d (did you mean size?)"));
+  EXPECT_THAT(ErrorOf("insert into demo.d (id, sice) values (1, 2)"),
+              HasSubstr("column 'sice' not found in demo.d (did you mean size?)"));
 }
 
 TEST_F(SessionTest, KeepsEveryType) {
-  Do("create table demo.all_types (b boolean, i int, l bigint, f float, d double, dec decimal(38,10), day date, t time, tz timestamp,"
-     " ntz timestamp_ntz, ns timestamp_ns, s string, u uuid, fx fixed(3), bin binary, a array<int>, m map<string,bigint>,"
+  Do("create table demo.all_types (b boolean, i int, l bigint, f float, d double, dec decimal(38,10), day date, t "
+     "time, tz timestamp,"
+     " ntz timestamp_ntz, ns timestamp_ns, s string, u uuid, fx fixed(3), bin binary, a array<int>, m "
+     "map<string,bigint>,"
      " st struct<x:int,y:array<uuid>>) using iceberg");
   Do("insert into demo.all_types values (true, 1, 2, 1.5, -0.25, 12345678901234567890.5, '2026-02-03', '04:05:06.789', "
      "'2026-02-03 04:05:06+02:00', '2026-02-03 04:05:06.123456', '2026-02-03 04:05:06.123456789', 'grüße', "
      "'01234567-89ab-cdef-fedc-ba9876543210', '\\x00ab'::blob, '\\xFF'::blob, [1, null], map {'k': 5}, "
-     "{'x': 1, 'y': ['01234567-89ab-cdef-fedc-ba9876543210'::uuid]}), (null, null, null, null, null, null, null, null, null, null, null, "
+     "{'x': 1, 'y': ['01234567-89ab-cdef-fedc-ba9876543210'::uuid]}), (null, null, null, null, null, null, null, null, "
+     "null, null, null, "
      "null, null, null, null, null, null, null)");
-  EXPECT_THAT(Query("select * from demo.all_types where b"),
-              RowsAre("true|1|2|1.5|-0.25|12345678901234567890.5000000000|2026-02-03|04:05:06.789|2026-02-03 02:05:06+00|"
-                                  "2026-02-03 04:05:06.123456|2026-02-03 04:05:06.123456789|grüße|01234567-89ab-cdef-fedc-ba9876543210|"
-                                  "\\x00ab|\\xFF|[1, NULL]|{k=5}|{'x': 1, 'y': [01234567-89ab-cdef-fedc-ba9876543210]}"));
+  EXPECT_THAT(
+      Query("select * from demo.all_types where b"),
+      RowsAre("true|1|2|1.5|-0.25|12345678901234567890.5000000000|2026-02-03|04:05:06.789|2026-02-03 02:05:06+00|"
+              "2026-02-03 04:05:06.123456|2026-02-03 04:05:06.123456789|grüße|01234567-89ab-cdef-fedc-ba9876543210|"
+              "\\x00ab|\\xFF|[1, NULL]|{k=5}|{'x': 1, 'y': [01234567-89ab-cdef-fedc-ba9876543210]}"));
   EXPECT_THAT(Query("select count(*) from demo.all_types where i is null and st is null"), RowsAre("1"));
-  EXPECT_THAT(ErrorOf("insert into demo.all_types (fx) values ('ab'::blob)"), HasSubstr("a fixed(3) value must have that many bytes: 2"));
+  EXPECT_THAT(ErrorOf("insert into demo.all_types (fx) values ('ab'::blob)"),
+              HasSubstr("a fixed(3) value must have that many bytes: 2"));
 }
 
 TEST_F(SessionTest, PrunesFilesByPartitionAndMetrics) {
   Do("create table demo.p (id bigint, part string) using iceberg partitioned by (part)");
-  for (int i = 0; i < 4; ++i) Do(fmt::format("insert into demo.p select 100 * {0} + i, 'p{0}' from range(100) r(i)", i));
+  for (int i = 0; i < 4; ++i)
+    Do(fmt::format("insert into demo.p select 100 * {0} + i, 'p{0}' from range(100) r(i)", i));
   auto explain = Query("explain select * from demo.p where part = 'p2'");
   ASSERT_THAT(explain, IsOk());
   EXPECT_THAT(explain->at(0), HasSubstr("Files: 1"));
@@ -209,9 +228,12 @@ TEST_F(SessionTest, RowIdsDoNotDependOnTheFilter) {
   Do("delete from demo.p where id = 7");
   Do("insert into demo.p select 50 + i, i % 5 from range(50) r(i)");
   Do("create temp table ids as select id, _row_id as row_id from demo.p");
-  EXPECT_THAT(Query("select count(*), count(distinct row_id), min(row_id), max(row_id) from ids"), RowsAre("99|99|0|99"));
+  EXPECT_THAT(Query("select count(*), count(distinct row_id), min(row_id), max(row_id) from ids"),
+              RowsAre("99|99|0|99"));
   for (const char* filter : {"part = 3", "part in (0, 4) and id < 60", "id = 77", "id between 20 and 55"}) {
-    EXPECT_THAT(Query(fmt::format("select count(*) from demo.p join ids using (id) where _row_id <> row_id and {}", filter)), RowsAre("0"));
+    EXPECT_THAT(
+        Query(fmt::format("select count(*) from demo.p join ids using (id) where _row_id <> row_id and {}", filter)),
+        RowsAre("0"));
   }
 }
 
@@ -229,24 +251,30 @@ TEST_F(SessionTest, PositionsAreAbsoluteWhenRowGroupsArePruned) {
 TEST_F(SessionTest, AnswersMetadataTables) {
   MakeProducts();
   Do("delete from demo.products where id = 1");
-  EXPECT_THAT(Query("select operation, parent_id is null, summary['total-records'] from demo.products.snapshots order by committed_at, parent_id nulls first"),
+  EXPECT_THAT(Query("select operation, parent_id is null, summary['total-records'] from demo.products.snapshots order "
+                    "by committed_at, parent_id nulls first"),
               RowsAre("append|true|3", "delete|false|3"));
   EXPECT_THAT(Query("select is_current_ancestor from demo.demo.products.history"), RowsAre("true", "true"));
   EXPECT_THAT(Query("describe history demo.products"), IsOkAnd(testing::SizeIs(2)));
   EXPECT_THAT(Query("select name, type from demo.products.refs"), RowsAre("main|BRANCH"));
-  EXPECT_THAT(Query("select content, added_data_files_count, added_delete_files_count from demo.products.manifests order by 1"),
-              RowsAre("0|1|0", "1|0|1"));
-  EXPECT_THAT(Query("select readable_metrics.name.lower_bound, readable_metrics.id.upper_bound, first_row_id from demo.products.data_files"),
+  EXPECT_THAT(
+      Query("select content, added_data_files_count, added_delete_files_count from demo.products.manifests order by 1"),
+      RowsAre("0|1|0", "1|0|1"));
+  EXPECT_THAT(Query("select readable_metrics.name.lower_bound, readable_metrics.id.upper_bound, first_row_id from "
+                    "demo.products.data_files"),
               RowsAre("ink|3|0"));
   EXPECT_THAT(Query("select count(*) from demo.products.metadata_log_entries"), RowsAre("3"));
-  EXPECT_THAT(ErrorOf("select * from demo.products.entries"), HasSubstr("NotSupported: metadata table is not there yet: demo.products.entries"));
+  EXPECT_THAT(ErrorOf("select * from demo.products.entries"),
+              HasSubstr("NotSupported: metadata table is not there yet: demo.products.entries"));
 }
 
 TEST_F(SessionTest, ShowsAndDescribes) {
-  Do("create table demo.t (id bigint not null comment 'key', s struct<a:int>) partitioned by (bucket(4, id)) comment 'about'");
+  Do("create table demo.t (id bigint not null comment 'key', s struct<a:int>) partitioned by (bucket(4, id)) comment "
+     "'about'");
   EXPECT_THAT(Query("show namespaces"), RowsAre("demo"));
   EXPECT_THAT(Query("show tables in demo"), RowsAre("demo|t"));
-  EXPECT_THAT(Query("describe demo.t"), RowsAre("id|bigint|key", "s|struct<a:int>|NULL", "||", "# Partitioning||", "Part 0|bucket(4, id)|"));
+  EXPECT_THAT(Query("describe demo.t"),
+              RowsAre("id|bigint|key", "s|struct<a:int>|NULL", "||", "# Partitioning||", "Part 0|bucket(4, id)|"));
   EXPECT_THAT(Query("describe extended demo.t"), IsOkAnd(testing::Contains("Comment|about|")));
   auto shown = Query("show create table demo.t");
   ASSERT_THAT(shown, IsOk());
@@ -296,17 +324,24 @@ TEST_F(SessionTest, DropsWithAndWithoutFiles) {
 
 TEST_F(SessionTest, ErrorsAreOneLineWithTheNearestName) {
   MakeProducts();
-  EXPECT_THAT(ErrorOf("select custmer_id from demo.products"), HasSubstr("InvalidArgument: column 'custmer_id' not found in demo.products"));
-  EXPECT_EQ(ErrorOf("select nane from demo.products"), "InvalidArgument: column 'nane' not found in demo.products (did you mean name?)");
-  EXPECT_EQ(ErrorOf("select * from demo.product"), "NotFound: table not found: demo.product (did you mean demo.products?)");
-  EXPECT_EQ(ErrorOf("delete from demo.prodcts where id = 1"), "NotFound: table not found: demo.prodcts (did you mean demo.products?)");
-  EXPECT_THAT(ErrorOf("select * from dmo.products"), HasSubstr("NotFound: table not found: dmo.products (did you mean namespace demo?)"));
+  EXPECT_THAT(ErrorOf("select custmer_id from demo.products"),
+              HasSubstr("InvalidArgument: column 'custmer_id' not found in demo.products"));
+  EXPECT_EQ(ErrorOf("select nane from demo.products"),
+            "InvalidArgument: column 'nane' not found in demo.products (did you mean name?)");
+  EXPECT_EQ(ErrorOf("select * from demo.product"),
+            "NotFound: table not found: demo.product (did you mean demo.products?)");
+  EXPECT_EQ(ErrorOf("delete from demo.prodcts where id = 1"),
+            "NotFound: table not found: demo.prodcts (did you mean demo.products?)");
+  EXPECT_THAT(ErrorOf("select * from dmo.products"),
+              HasSubstr("NotFound: table not found: dmo.products (did you mean namespace demo?)"));
   EXPECT_THAT(ErrorOf("select * form x"), HasSubstr("InvalidArgument: syntax error"));
   EXPECT_THAT(ErrorOf("create table demo.products (id int)"), HasSubstr("AlreadyExists"));
   EXPECT_THAT(ErrorOf("create table demo.x (amount int) partitioned by (amuont)"),
               HasSubstr("column 'amuont' not found in demo.x (did you mean amount?)"));
-  EXPECT_THAT(ErrorOf("update demo.products set id = 1"), HasSubstr("NotSupported: statement is not supported yet: UPDATE"));
-  for (const char* statement : {"select nane from demo.products", "select * form x", "select 'a'::int", "select nofunc(1)"}) {
+  EXPECT_THAT(ErrorOf("update demo.products set id = 1"),
+              HasSubstr("NotSupported: statement is not supported yet: UPDATE"));
+  for (const char* statement :
+       {"select nane from demo.products", "select * form x", "select 'a'::int", "select nofunc(1)"}) {
     EXPECT_EQ(ErrorOf(statement).find('\n'), std::string::npos) << statement;
   }
 }
@@ -315,7 +350,8 @@ TEST_F(SessionTest, AFailedStatementLeavesTheTableAsItWas) {
   MakeProducts();
   auto before = MetadataOf("products");
   size_t files = io_->List("memory://lake")->size();
-  EXPECT_THAT(ErrorOf("insert into demo.products select i, 'x', case when i = 99999 then 'bad' else '1' end::decimal(9,2) from range(100000) r(i)"),
+  EXPECT_THAT(ErrorOf("insert into demo.products select i, 'x', case when i = 99999 then 'bad' else '1' "
+                      "end::decimal(9,2) from range(100000) r(i)"),
               HasSubstr("InvalidArgument"));
   EXPECT_THAT(ErrorOf("delete from demo.products where 1 / id > 'x'"), HasSubstr("InvalidArgument"));
   EXPECT_EQ(MetadataOf("products")->current_snapshot()->id, before->current_snapshot()->id);
@@ -326,7 +362,8 @@ TEST_F(SessionTest, ReadsTheStateOfOneMoment) {
   MakeProducts();
   Do("insert into demo.products select id + 10, name, price from demo.products");
   EXPECT_THAT(Query("select count(*) from demo.products"), RowsAre("6"));
-  EXPECT_EQ(Do("delete from demo.products where id in (select id + 10 from demo.products)"), "deleted 3 rows from demo.products");
+  EXPECT_EQ(Do("delete from demo.products where id in (select id + 10 from demo.products)"),
+            "deleted 3 rows from demo.products");
 }
 
 TEST_F(SessionTest, SetsIdentifierFields) {
@@ -344,8 +381,10 @@ TEST_F(SessionTest, ExistsBesideOtherDataOfDuckDb) {
   EXPECT_THAT(Query("select count(*) from t"), RowsAre("2"));
   EXPECT_THAT(Query("select count(*) from demo.products p join t on p.id = t.id"), RowsAre("2"));
   EXPECT_THAT(Query("set threads = 1; "), IsOk());
-  EXPECT_THAT(Query("select count(*) from (select * from demo.products union all select * from demo.products)"), RowsAre("6"));
-  EXPECT_THAT(Query("select (select max(id) from demo.products), exists (select 1 from demo.products where id = 9)"), RowsAre("3|false"));
+  EXPECT_THAT(Query("select count(*) from (select * from demo.products union all select * from demo.products)"),
+              RowsAre("6"));
+  EXPECT_THAT(Query("select (select max(id) from demo.products), exists (select 1 from demo.products where id = 9)"),
+              RowsAre("3|false"));
 }
 
 TEST_F(SessionTest, ConcurrentDeletesMissNothing) {

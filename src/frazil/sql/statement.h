@@ -109,8 +109,8 @@ struct NotBuilt {
 using Statement =
     std::variant<statement::CreateNamespace, statement::DropNamespace, statement::ShowNamespaces,
                  statement::DescribeNamespace, statement::CreateTable, statement::DropTable, statement::ShowTables,
-                 statement::ShowCreateTable, statement::Describe, statement::DescribeHistory, statement::Use, statement::Insert, statement::Delete,
-                 statement::SetIdentifierFields, statement::NotBuilt>;
+                 statement::ShowCreateTable, statement::Describe, statement::DescribeHistory, statement::Use,
+                 statement::Insert, statement::Delete, statement::SetIdentifierFields, statement::NotBuilt>;
 
 /// Parses a statement of ours (Spark's grammar). None: it is not one of ours, DuckDB may know it.
 /// kInvalidArgument "expected ... at line:column" for one of ours that is misspelt.

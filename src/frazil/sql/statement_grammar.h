@@ -11,6 +11,9 @@ namespace frazil::sql::grammar {
 
 namespace peg = tao::pegtl;
 
+// A grammar reads by its own lines.
+// clang-format off
+
 // --- lexical ----------------------------------------------------------------------------------------------------------
 
 struct line_comment : peg::seq<peg::string<'-', '-'>, peg::until<peg::eolf>> {};

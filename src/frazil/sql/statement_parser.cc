@@ -153,7 +153,8 @@ class TreeReader {
       parsed.offset = value.begin().byte;
       if (value.is_type<literal_call>()) {
         return tl::unexpected<Error>(
-            Error(ErrorCode::kNotSupported, fmt::format("DEFAULT must be a constant at {}: {}", Place(value), value.string()))
+            Error(ErrorCode::kNotSupported,
+                  fmt::format("DEFAULT must be a constant at {}: {}", Place(value), value.string()))
                 .WithHint("Iceberg's defaults are constants; a pipeline can fill the column from $timestamp"));
       }
       if (!value.is_type<literal_null>()) parsed.text = Unquote(value.string());
@@ -169,20 +170,40 @@ class TreeReader {
     std::vector<int> parameters;
     for (size_t i = 1; i < node.children.size(); ++i) {
       std::string digits = node.children[i]->string();
-      if (digits.size() > 9) return Fail(ErrorCode::kInvalidArgument, "number is too large at {}: {}", Place(*node.children[i]), digits);
+      if (digits.size() > 9)
+        return Fail(ErrorCode::kInvalidArgument, "number is too large at {}: {}", Place(*node.children[i]), digits);
       parameters.push_back(std::stoi(digits));
     }
-    static const std::map<std::string, TypeId> plain = {
-        {"boolean", TypeId::kBoolean}, {"bool", TypeId::kBoolean}, {"tinyint", TypeId::kInt}, {"byte", TypeId::kInt},
-        {"smallint", TypeId::kInt}, {"short", TypeId::kInt}, {"int", TypeId::kInt}, {"integer", TypeId::kInt},
-        {"bigint", TypeId::kLong}, {"long", TypeId::kLong}, {"float", TypeId::kFloat}, {"real", TypeId::kFloat},
-        {"double", TypeId::kDouble}, {"date", TypeId::kDate}, {"time", TypeId::kTime},
-        {"timestamp", TypeId::kTimestampTz}, {"timestamp_ltz", TypeId::kTimestampTz}, {"timestamptz", TypeId::kTimestampTz},
-        {"timestamp_ntz", TypeId::kTimestamp}, {"timestamp_ns", TypeId::kTimestampNs},
-        {"timestamptz_ns", TypeId::kTimestampTzNs}, {"string", TypeId::kString}, {"binary", TypeId::kBinary},
-        {"uuid", TypeId::kUuid}, {"variant", TypeId::kVariant}, {"void", TypeId::kUnknown}, {"unknown", TypeId::kUnknown}};
+    static const std::map<std::string, TypeId> plain = {{"boolean", TypeId::kBoolean},
+                                                        {"bool", TypeId::kBoolean},
+                                                        {"tinyint", TypeId::kInt},
+                                                        {"byte", TypeId::kInt},
+                                                        {"smallint", TypeId::kInt},
+                                                        {"short", TypeId::kInt},
+                                                        {"int", TypeId::kInt},
+                                                        {"integer", TypeId::kInt},
+                                                        {"bigint", TypeId::kLong},
+                                                        {"long", TypeId::kLong},
+                                                        {"float", TypeId::kFloat},
+                                                        {"real", TypeId::kFloat},
+                                                        {"double", TypeId::kDouble},
+                                                        {"date", TypeId::kDate},
+                                                        {"time", TypeId::kTime},
+                                                        {"timestamp", TypeId::kTimestampTz},
+                                                        {"timestamp_ltz", TypeId::kTimestampTz},
+                                                        {"timestamptz", TypeId::kTimestampTz},
+                                                        {"timestamp_ntz", TypeId::kTimestamp},
+                                                        {"timestamp_ns", TypeId::kTimestampNs},
+                                                        {"timestamptz_ns", TypeId::kTimestampTzNs},
+                                                        {"string", TypeId::kString},
+                                                        {"binary", TypeId::kBinary},
+                                                        {"uuid", TypeId::kUuid},
+                                                        {"variant", TypeId::kVariant},
+                                                        {"void", TypeId::kUnknown},
+                                                        {"unknown", TypeId::kUnknown}};
     if (auto found = plain.find(word); found != plain.end()) {
-      if (!parameters.empty()) return Fail(ErrorCode::kInvalidArgument, "type takes no parameters at {}: {}", Place(node), word);
+      if (!parameters.empty())
+        return Fail(ErrorCode::kInvalidArgument, "type takes no parameters at {}: {}", Place(node), word);
       return Type::Primitive(found->second);
     }
     if (word == "decimal" || word == "dec" || word == "numeric") {
@@ -227,11 +248,14 @@ class TreeReader {
       }
     }
     static const std::map<std::string, Transform::Kind> plain = {
-        {"years", Transform::Kind::kYear},   {"year", Transform::Kind::kYear},   {"months", Transform::Kind::kMonth},
-        {"month", Transform::Kind::kMonth},  {"days", Transform::Kind::kDay},    {"day", Transform::Kind::kDay},
-        {"date", Transform::Kind::kDay},     {"hours", Transform::Kind::kHour},  {"hour", Transform::Kind::kHour},
-        {"date_hour", Transform::Kind::kHour}, {"identity", Transform::Kind::kIdentity}, {"void", Transform::Kind::kVoid}};
-    if (item.column.empty()) return Fail(ErrorCode::kInvalidArgument, "transform needs a column at {}: {}", Place(node), word);
+        {"years", Transform::Kind::kYear},        {"year", Transform::Kind::kYear},
+        {"months", Transform::Kind::kMonth},      {"month", Transform::Kind::kMonth},
+        {"days", Transform::Kind::kDay},          {"day", Transform::Kind::kDay},
+        {"date", Transform::Kind::kDay},          {"hours", Transform::Kind::kHour},
+        {"hour", Transform::Kind::kHour},         {"date_hour", Transform::Kind::kHour},
+        {"identity", Transform::Kind::kIdentity}, {"void", Transform::Kind::kVoid}};
+    if (item.column.empty())
+      return Fail(ErrorCode::kInvalidArgument, "transform needs a column at {}: {}", Place(node), word);
     if (word == "bucket" || word == "truncate") {
       if (!parameter || *parameter < 1) {
         return Fail(ErrorCode::kInvalidArgument, "{} needs a positive number at {}", word, Place(node));
@@ -240,7 +264,8 @@ class TreeReader {
       return item;
     }
     auto found = plain.find(word);
-    if (found == plain.end()) return Fail(ErrorCode::kInvalidArgument, "unknown transform at {}: {}", Place(node), word);
+    if (found == plain.end())
+      return Fail(ErrorCode::kInvalidArgument, "unknown transform at {}: {}", Place(node), word);
     if (parameter) return Fail(ErrorCode::kInvalidArgument, "{} takes no number at {}", word, Place(node));
     item.transform = Transform::Of(found->second);
     return item;
@@ -255,9 +280,11 @@ Result<Statement> StatementOf(const Node& node, const std::string& source) {
     if (Child<or_replace>(node)) return statement::NotBuilt{"CREATE OR REPLACE TABLE"};
     if (Child<as_query>(node)) return statement::NotBuilt{"CREATE TABLE AS SELECT"};
     if (Child<like_clause>(node)) return statement::NotBuilt{"CREATE TABLE LIKE"};
-    if (const Node* other = Child<other_clause>(node)) return statement::NotBuilt{"CREATE TABLE ... " + other->string()};
+    if (const Node* other = Child<other_clause>(node))
+      return statement::NotBuilt{"CREATE TABLE ... " + other->string()};
     FRAZIL_ASSIGN(auto create, reader.CreateTableOf(node));
-    if (create.columns.empty()) return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", NameText(create.name));
+    if (create.columns.empty())
+      return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", NameText(create.name));
     return create;
   }
   if (node.is_type<create_namespace>()) {
@@ -332,7 +359,8 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
   }
   auto starts = [&](std::initializer_list<const char*> expected) {
     return words.size() >= expected.size() &&
-           std::equal(expected.begin(), expected.end(), words.begin(), [](const char* left, const std::string& right) { return right == left; });
+           std::equal(expected.begin(), expected.end(), words.begin(),
+                      [](const char* left, const std::string& right) { return right == left; });
   };
   for (const char* word : {"UPDATE", "MERGE", "CALL", "TRUNCATE"}) {
     if (starts({word})) return statement::NotBuilt{word};
@@ -343,7 +371,8 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
     return statement::NotBuilt{"ALTER " + words[1]};
   }
   if (starts({"INSERT", "OVERWRITE"})) return statement::NotBuilt{"INSERT OVERWRITE"};
-  if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"})) return statement::NotBuilt{"CREATE VIEW"};
+  if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"}))
+    return statement::NotBuilt{"CREATE VIEW"};
   if (starts({"REPLACE", "TABLE"})) return statement::NotBuilt{"REPLACE TABLE"};
   if (starts({"DROP", "VIEW"})) return statement::NotBuilt{"DROP VIEW"};
   if (starts({"SHOW", "VIEWS"})) return statement::NotBuilt{"SHOW VIEWS"};

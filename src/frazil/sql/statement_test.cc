@@ -24,9 +24,9 @@ std::string ErrorOf(const std::string& text) {
 
 TEST(Statement, LeavesQueriesToDuckDb) {
   for (const char* text :
-       {"select 1", "with a as (select 1) select * from a", "explain select 1", "set threads = 2", "create temp table x (a int)",
-        "create macro f(x) as x", "describe select 1", "show all tables", "copy (select 1) to 'x.csv'", "pragma version",
-        "from t", "values (1)", "summarize t"}) {
+       {"select 1", "with a as (select 1) select * from a", "explain select 1", "set threads = 2",
+        "create temp table x (a int)", "create macro f(x) as x", "describe select 1", "show all tables",
+        "copy (select 1) to 'x.csv'", "pragma version", "from t", "values (1)", "summarize t"}) {
     auto statement = ParseStatement(text);
     ASSERT_THAT(statement, IsOk()) << text;
     EXPECT_FALSE(statement->has_value()) << text;
@@ -63,13 +63,14 @@ TEST(Statement, ParsesCreateTable) {
   EXPECT_EQ(create.partitioning[3].column, (NameParts{"pos", "x"}));
   EXPECT_EQ(create.location, "file:///x");
   EXPECT_EQ(create.comment, "all of it");
-  EXPECT_EQ(create.properties, (std::map<std::string, std::string>{
-                                   {"a.b", "c"}, {"write.format.default", "parquet"}, {"n", "5"}}));
+  EXPECT_EQ(create.properties,
+            (std::map<std::string, std::string>{{"a.b", "c"}, {"write.format.default", "parquet"}, {"n", "5"}}));
 }
 
 TEST(Statement, ParsesTheOthers) {
   EXPECT_TRUE(Parsed<statement::CreateNamespace>("create database if not exists a.b comment 'x'").if_not_exists);
-  EXPECT_EQ(Parsed<statement::CreateNamespace>("create schema s with dbproperties ('k' = 'v')").properties.at("k"), "v");
+  EXPECT_EQ(Parsed<statement::CreateNamespace>("create schema s with dbproperties ('k' = 'v')").properties.at("k"),
+            "v");
   EXPECT_TRUE(Parsed<statement::DropNamespace>("DROP SCHEMA IF EXISTS a CASCADE").cascade);
   EXPECT_TRUE(Parsed<statement::DropTable>("drop table if exists a.t purge").purge);
   EXPECT_EQ(Parsed<statement::ShowTables>("show tables in a.b").in, (NameParts{"a", "b"}));
@@ -93,18 +94,19 @@ TEST(Statement, ParsesTheOthers) {
 }
 
 TEST(Statement, NamesWhatIsNotBuiltYet) {
-  const std::pair<const char*, const char*> cases[] = {{"update t set a = 1", "UPDATE"},
-                                                       {"merge into t using u on true", "MERGE"},
-                                                       {"call system.x()", "CALL"},
-                                                       {"truncate table t", "TRUNCATE"},
-                                                       {"alter table t add column x int", "ALTER TABLE"},
-                                                       {"insert overwrite t select 1", "INSERT OVERWRITE"},
-                                                       {"create view v as select 1", "CREATE VIEW"},
-                                                       {"create or replace view v as select 1", "CREATE VIEW"},
-                                                       {"create table t as select 1", "CREATE TABLE AS SELECT"},
-                                                       {"create table t using iceberg as select 1", "CREATE TABLE AS SELECT"},
-                                                       {"create or replace table t (a int)", "CREATE OR REPLACE TABLE"},
-                                                       {"create table t like u", "CREATE TABLE LIKE"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"update t set a = 1", "UPDATE"},
+      {"merge into t using u on true", "MERGE"},
+      {"call system.x()", "CALL"},
+      {"truncate table t", "TRUNCATE"},
+      {"alter table t add column x int", "ALTER TABLE"},
+      {"insert overwrite t select 1", "INSERT OVERWRITE"},
+      {"create view v as select 1", "CREATE VIEW"},
+      {"create or replace view v as select 1", "CREATE VIEW"},
+      {"create table t as select 1", "CREATE TABLE AS SELECT"},
+      {"create table t using iceberg as select 1", "CREATE TABLE AS SELECT"},
+      {"create or replace table t (a int)", "CREATE OR REPLACE TABLE"},
+      {"create table t like u", "CREATE TABLE LIKE"}};
   for (const auto& [text, what] : cases) EXPECT_EQ(Parsed<statement::NotBuilt>(text).what, what);
 }
 

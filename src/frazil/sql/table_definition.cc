@@ -113,7 +113,8 @@ Result<std::vector<std::string>> FilesOf(const table::Table& table) {
     }
   }
   for (const spec::StatisticsFile& file : table.metadata()->statistics) paths.insert(file.statistics_path);
-  for (const spec::PartitionStatisticsFile& file : table.metadata()->partition_statistics) paths.insert(file.statistics_path);
+  for (const spec::PartitionStatisticsFile& file : table.metadata()->partition_statistics)
+    paths.insert(file.statistics_path);
   paths.erase("");
   return std::vector<std::string>(paths.begin(), paths.end());
 }
@@ -146,7 +147,8 @@ AnyResult Run(const statement::CreateTable& create, NameResolver& resolver) {
   // The namespace that names without one stand for exists as soon as it is needed.
   if (place.name.levels == catalog::Namespace{"default"}) {
     Status created = catalog->CreateNamespace(place.name.levels, {});
-    if (!created && created.error().code() != ErrorCode::kAlreadyExists) return tl::unexpected<Error>(std::move(created).error());
+    if (!created && created.error().code() != ErrorCode::kAlreadyExists)
+      return tl::unexpected<Error>(std::move(created).error());
   }
   auto created = catalog->CreateTable(place.name, std::move(request));
   if (!created) {
@@ -171,7 +173,8 @@ AnyResult Run(const statement::DropTable& drop, NameResolver& resolver) {
   std::vector<std::string> files;
   if (drop.purge) {
     if (!table.metadata()->BoolProperty("gc.enabled", true)) {
-      return Fail(ErrorCode::kInvalidArgument, "cannot purge, the table's property gc.enabled is false: {}", found->ToString());
+      return Fail(ErrorCode::kInvalidArgument, "cannot purge, the table's property gc.enabled is false: {}",
+                  found->ToString());
     }
     FRAZIL_ASSIGN(files, FilesOf(table));
   }
@@ -190,12 +193,13 @@ AnyResult Run(const statement::Describe& describe, NameResolver& resolver) {
   MadeUpTable table;
   table.columns = {TextColumn("col_name"), TextColumn("data_type"), TextColumn("comment")};
   auto add = [&](std::string name, std::string type, std::optional<std::string> comment = std::nullopt) {
-    table.rows.push_back({TextDatum(std::move(name)), TextDatum(std::move(type)),
-                          comment ? TextDatum(*std::move(comment)) : Datum()});
+    table.rows.push_back(
+        {TextDatum(std::move(name)), TextDatum(std::move(type)), comment ? TextDatum(*std::move(comment)) : Datum()});
   };
   const spec::TableMetadata& metadata = *found.table->metadata();
   if (!found.metadata_table.empty()) {
-    FRAZIL_ASSIGN(MadeUpTable about, MakeMetadataTable(*found.table, found.metadata_table, metadata.current_snapshot()));
+    FRAZIL_ASSIGN(MadeUpTable about,
+                  MakeMetadataTable(*found.table, found.metadata_table, metadata.current_snapshot()));
     for (const spec::Field& column : about.columns) add(column.name, TypeText(column.type));
     return TableResult(table);
   }
@@ -213,21 +217,25 @@ AnyResult Run(const statement::Describe& describe, NameResolver& resolver) {
   add("", "", "");
   add("# Detailed Table Information", "", "");
   add("Name", found.catalog + "." + found.ToString(), "");
-  if (auto comment = metadata.properties.find("comment"); comment != metadata.properties.end()) add("Comment", comment->second, "");
+  if (auto comment = metadata.properties.find("comment"); comment != metadata.properties.end())
+    add("Comment", comment->second, "");
   add("Provider", "iceberg", "");
   add("Format Version", std::to_string(metadata.format_version), "");
   add("Location", metadata.location, "");
   add("Metadata", found.table->metadata_location(), "");
-  add("Current Snapshot", metadata.current_snapshot() ? std::to_string(metadata.current_snapshot()->id.value()) : "none", "");
+  add("Current Snapshot",
+      metadata.current_snapshot() ? std::to_string(metadata.current_snapshot()->id.value()) : "none", "");
   std::string identifiers, required;
-  for (spec::FieldId id : schema.identifier_field_ids()) identifiers += (identifiers.empty() ? "" : ", ") + schema.FullName(id);
+  for (spec::FieldId id : schema.identifier_field_ids())
+    identifiers += (identifiers.empty() ? "" : ", ") + schema.FullName(id);
   for (const spec::Field& field : schema.fields()) {
     if (field.required) required += (required.empty() ? "" : ", ") + field.name;
   }
   if (!identifiers.empty()) add("Identifier Fields", identifiers, "");
   if (!required.empty()) add("Not Null", required, "");
   std::string properties;
-  for (const auto& [key, value] : metadata.properties) properties += fmt::format("{}{}={}", properties.empty() ? "" : ",", key, value);
+  for (const auto& [key, value] : metadata.properties)
+    properties += fmt::format("{}{}={}", properties.empty() ? "" : ",", key, value);
   add("Table Properties", "[" + properties + "]", "");
   return TableResult(table);
 }
@@ -243,7 +251,8 @@ AnyResult Run(const statement::ShowCreateTable& show, NameResolver& resolver) {
   for (const spec::Field& field : schema.fields()) {
     text += fmt::format("{}\n  {} {}", first ? "" : ",", QuotedIfNeeded(field.name), TypeText(field.type));
     if (field.required) text += " NOT NULL";
-    if (!spec::IsNull(field.write_default)) text += " DEFAULT " + Quote(spec::FormatValue(field.type, field.write_default));
+    if (!spec::IsNull(field.write_default))
+      text += " DEFAULT " + Quote(spec::FormatValue(field.type, field.write_default));
     if (field.doc) text += " COMMENT " + Quote(*field.doc);
     first = false;
   }
@@ -257,7 +266,8 @@ AnyResult Run(const statement::ShowCreateTable& show, NameResolver& resolver) {
   }
   text += "\nLOCATION " + Quote(metadata.location);
   std::string properties = fmt::format("\n  'format-version' = '{}'", metadata.format_version);
-  for (const auto& [key, value] : metadata.properties) properties += fmt::format(",\n  {} = {}", Quote(key), Quote(value));
+  for (const auto& [key, value] : metadata.properties)
+    properties += fmt::format(",\n  {} = {}", Quote(key), Quote(value));
   text += "\nTBLPROPERTIES (" + properties + ")";
   MadeUpTable table;
   table.columns = {TextColumn("createtab_stmt")};
@@ -281,7 +291,8 @@ AnyResult Run(const statement::SetIdentifierFields& set, NameResolver& resolver)
       for (spec::FieldId id : named) {
         auto at = std::find(identifiers.begin(), identifiers.end(), id);
         if (at == identifiers.end()) {
-          return Fail(ErrorCode::kInvalidArgument, "not an identifier field of {}: {}", found.ToString(), schema.FullName(id));
+          return Fail(ErrorCode::kInvalidArgument, "not an identifier field of {}: {}", found.ToString(),
+                      schema.FullName(id));
         }
         identifiers.erase(at);
       }
@@ -289,7 +300,8 @@ AnyResult Run(const statement::SetIdentifierFields& set, NameResolver& resolver)
     std::sort(identifiers.begin(), identifiers.end());
     auto next = spec::Schema::Make(schema.id(), schema.fields(), std::move(identifiers));
     if (!next) return Fail(ErrorCode::kInvalidArgument, "{}", next.error().message());
-    return std::vector<spec::TableUpdate>{spec::update::AddSchema{*next}, spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
+    return std::vector<spec::TableUpdate>{spec::update::AddSchema{*next},
+                                          spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
   };
   FRAZIL_TRY(table::CommitUpdates(*found.table, make));
   return MessageResult("set identifier fields of " + found.ToString());

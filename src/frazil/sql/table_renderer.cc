@@ -29,10 +29,13 @@ CodePoint Decode(std::string_view text, size_t at) {
 
 /// Columns of a terminal that a code point takes.
 size_t WidthOf(uint32_t point) {
-  if ((point >= 0x300 && point <= 0x36F) || point == 0x200B || point == 0x200D || (point >= 0xFE00 && point <= 0xFE0F)) return 0;
-  bool wide = (point >= 0x1100 && point <= 0x115F) || (point >= 0x2E80 && point <= 0xA4CF) || (point >= 0xAC00 && point <= 0xD7A3) ||
-              (point >= 0xF900 && point <= 0xFAFF) || (point >= 0xFE30 && point <= 0xFE6F) || (point >= 0xFF00 && point <= 0xFF60) ||
-              (point >= 0xFFE0 && point <= 0xFFE6) || (point >= 0x1F300 && point <= 0x1FAFF) || (point >= 0x20000 && point <= 0x3FFFD);
+  if ((point >= 0x300 && point <= 0x36F) || point == 0x200B || point == 0x200D || (point >= 0xFE00 && point <= 0xFE0F))
+    return 0;
+  bool wide = (point >= 0x1100 && point <= 0x115F) || (point >= 0x2E80 && point <= 0xA4CF) ||
+              (point >= 0xAC00 && point <= 0xD7A3) || (point >= 0xF900 && point <= 0xFAFF) ||
+              (point >= 0xFE30 && point <= 0xFE6F) || (point >= 0xFF00 && point <= 0xFF60) ||
+              (point >= 0xFFE0 && point <= 0xFFE6) || (point >= 0x1F300 && point <= 0x1FAFF) ||
+              (point >= 0x20000 && point <= 0x3FFFD);
   return wide ? 2 : 1;
 }
 
@@ -90,8 +93,8 @@ std::string Pad(const std::string& text, size_t width, Align align) {
 }
 
 bool IsNumber(const std::string& type) {
-  for (const char* number : {"tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint",
-                             "uhugeint", "float", "double", "decimal"}) {
+  for (const char* number : {"tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger",
+                             "ubigint", "uhugeint", "float", "double", "decimal"}) {
     if (type.rfind(number, 0) == 0 && type.find('[') == std::string::npos) return true;
   }
   return false;
@@ -117,7 +120,8 @@ Result<Excerpt> ReadExcerpt(QueryResult& result, size_t max_rows) {
     int64_t count = batch->num_rows();
     // Rows in the middle of a long result are counted, not formatted.
     int64_t first_wanted = static_cast<int64_t>(excerpt.head.size()) < static_cast<int64_t>(max_head)
-                               ? 0 : std::max<int64_t>(0, count - static_cast<int64_t>(max_tail));
+                               ? 0
+                               : std::max<int64_t>(0, count - static_cast<int64_t>(max_tail));
     FRAZIL_ASSIGN(auto cells, CellsOf(*batch->Slice(first_wanted)));
     excerpt.num_rows += count;
     for (auto& cell_row : cells) {
@@ -154,11 +158,13 @@ class Box {
 
   void Fit(size_t max_width) {
     while (Total() > max_width) {
-      auto widest = std::max_element(shown_.begin(), shown_.end(), [&](size_t left, size_t right) { return widths_[left] < widths_[right]; });
+      auto widest = std::max_element(shown_.begin(), shown_.end(),
+                                     [&](size_t left, size_t right) { return widths_[left] < widths_[right]; });
       if (widths_[*widest] > kMinColumnWidth * 2 || (shown_.size() <= 2 && widths_[*widest] > kMinColumnWidth)) {
         size_t excess = Total() - max_width;
         size_t floor = shown_.size() <= 2 ? kMinColumnWidth : kMinColumnWidth * 2;
-        widths_[*widest] = std::max(floor, widths_[*widest] - std::min(excess, std::max<size_t>(1, widths_[*widest] / 4)));
+        widths_[*widest] =
+            std::max(floor, widths_[*widest] - std::min(excess, std::max<size_t>(1, widths_[*widest] / 4)));
       } else if (shown_.size() > 2) {
         shown_.erase(shown_.begin() + static_cast<ptrdiff_t>(shown_.size() / 2));
       } else {
@@ -214,7 +220,8 @@ class Box {
     for (size_t i = 0; i < shown_.size(); ++i) {
       if (HasGap() && i == GapAfter()) text += " … │";
       size_t column = shown_[i];
-      text += " " + Pad(Shorten(row[column], widths_[column]), widths_[column], is_header ? align : aligns_[column]) + " │";
+      text +=
+          " " + Pad(Shorten(row[column], widths_[column]), widths_[column], is_header ? align : aligns_[column]) + " │";
     }
     return text + "\n";
   }

@@ -10,7 +10,8 @@ MadeUpTable Numbers(int count) {
   MadeUpTable table;
   table.columns = {{spec::FieldId(0), "id", false, spec::Type::Primitive(spec::TypeId::kLong)},
                    {spec::FieldId(0), "word", false, spec::Type::Primitive(spec::TypeId::kString)}};
-  for (int i = 0; i < count; ++i) table.rows.push_back({LongDatum(i), i == 1 ? Datum() : TextDatum("w" + std::to_string(i))});
+  for (int i = 0; i < count; ++i)
+    table.rows.push_back({LongDatum(i), i == 1 ? Datum() : TextDatum("w" + std::to_string(i))});
   return table;
 }
 

@@ -12,7 +12,9 @@ bool IsNameStart(char letter) {
   auto byte = static_cast<unsigned char>(letter);
   return std::isalpha(byte) || letter == '_' || byte >= 0x80;
 }
-bool IsNamePart(char letter) { return IsNameStart(letter) || std::isdigit(static_cast<unsigned char>(letter)) || letter == '$'; }
+bool IsNamePart(char letter) {
+  return IsNameStart(letter) || std::isdigit(static_cast<unsigned char>(letter)) || letter == '$';
+}
 
 /// End of a text quoted by `quote` that starts at `from`; a doubled quote stays inside.
 size_t QuoteEnd(std::string_view sql, size_t from, char quote) {
@@ -99,7 +101,8 @@ std::vector<Token> Tokenize(std::string_view sql) {
       end = DollarEnd(sql, at);
     } else if (std::isdigit(static_cast<unsigned char>(letter)) ||
                (letter == '.' && std::isdigit(static_cast<unsigned char>(next)) &&
-                (tokens.empty() || (tokens.back().kind != TokenKind::kWord && tokens.back().kind != TokenKind::kQuotedName)))) {
+                (tokens.empty() ||
+                 (tokens.back().kind != TokenKind::kWord && tokens.back().kind != TokenKind::kQuotedName)))) {
       kind = TokenKind::kNumber;
       end = NumberEnd(sql, at);
     } else if (IsNameStart(letter)) {

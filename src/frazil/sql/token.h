@@ -8,13 +8,13 @@
 namespace frazil::sql {
 
 enum class TokenKind {
-  kWord,         ///< a keyword or plain identifier
-  kQuotedName,   ///< "..." or `...`
-  kString,       ///< '...' or $tag$...$tag$
+  kWord,        ///< a keyword or plain identifier
+  kQuotedName,  ///< "..." or `...`
+  kString,      ///< '...' or $tag$...$tag$
   kNumber,
-  kSymbol,       ///< one character of punctuation or operator
-  kSpace,        ///< white space
-  kComment,      ///< -- to the end of the line, or /* */ nested
+  kSymbol,   ///< one character of punctuation or operator
+  kSpace,    ///< white space
+  kComment,  ///< -- to the end of the line, or /* */ nested
 };
 
 /// A piece of SQL text. The tokens of a text cover it without gaps.

@@ -47,8 +47,9 @@ std::string PartitionText(const spec::PartitionField& field, const spec::Schema&
 }
 
 std::string QuotedIfNeeded(const std::string& name) {
-  bool plain = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_') &&
-               std::all_of(name.begin(), name.end(), [](unsigned char letter) { return std::isalnum(letter) || letter == '_'; });
+  bool plain =
+      !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_') &&
+      std::all_of(name.begin(), name.end(), [](unsigned char letter) { return std::isalnum(letter) || letter == '_'; });
   if (plain) return name;
   std::string quoted = "`";
   for (char letter : name) quoted += letter == '`' ? std::string("``") : std::string(1, letter);

@@ -39,10 +39,9 @@ Status CheckSpec(const spec::TableMetadata& metadata, const spec::DataFile& file
 
 Status CheckAddedDelete(const spec::TableMetadata& metadata, const spec::DataFile& file) {
   if (metadata.format_version < 3) {
-    return tl::unexpected(
-        Error(ErrorCode::kNotSupported,
-              fmt::format("merge-on-read deletes on a v{} table: {}", metadata.format_version, file.file_path))
-            .WithHint(kUpgradeHint));
+    return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("merge-on-read deletes on a v{} table: {}",
+                                                                      metadata.format_version, file.file_path))
+                              .WithHint(kUpgradeHint));
   }
   if (file.content == spec::FileContent::kEqualityDeletes) {
     return Fail(ErrorCode::kNotSupported, "writing equality deletes: {}", file.file_path);
@@ -97,8 +96,8 @@ Status ChangeCheck::CheckShape() const {
       return Fail(ErrorCode::kInvalidArgument, "a data file is added twice: {}", file.file_path);
     }
     FRAZIL_TRY(CheckSpec(metadata_, file));
-    if (added.sequence_number && (added.sequence_number->value() < 0 ||
-                                  *added.sequence_number > metadata_.last_sequence_number)) {
+    if (added.sequence_number &&
+        (added.sequence_number->value() < 0 || *added.sequence_number > metadata_.last_sequence_number)) {
       return Fail(ErrorCode::kInvalidArgument, "an explicit sequence number must not be above the table's {}: {} of {}",
                   metadata_.last_sequence_number, *added.sequence_number, file.file_path);
     }
@@ -165,8 +164,8 @@ Result<Verdict> ChangeCheck::JudgeDelete(const spec::ManifestEntry& entry, spec:
   const bool is_named = removed_deletes_.contains(id);
   if (is_named) found_deletes_.insert(id);
   const spec::SequenceNumber sequence = entry.sequence_number.value_or(spec::SequenceNumber{0});
-  const bool is_dangling = file.is_deletion_vector() && file.referenced_data_file &&
-                           removed_data_.contains(*file.referenced_data_file);
+  const bool is_dangling =
+      file.is_deletion_vector() && file.referenced_data_file && removed_data_.contains(*file.referenced_data_file);
   if (is_named || is_dangling || (sequence.value() > 0 && sequence < min_sequence)) return Verdict::kRemove;
   if (file.is_deletion_vector() && file.referenced_data_file) {
     const auto vector = new_vectors_.find(*file.referenced_data_file);

@@ -29,9 +29,7 @@ class ChangeCheck {
   /// kCommitConflict naming a file that is not there (any more).
   Status CheckDataFiles() const;
 
-  bool concerns_deletes() const {
-    return !removed_data_.empty() || !removed_deletes_.empty() || !new_vectors_.empty();
-  }
+  bool concerns_deletes() const { return !removed_data_.empty() || !removed_deletes_.empty() || !new_vectors_.empty(); }
   /// Delete files with a data sequence number below `min_sequence` apply to nothing and go.
   Result<Verdict> JudgeDelete(const spec::ManifestEntry& entry, spec::SequenceNumber min_sequence);
   Status CheckDeleteFiles() const;

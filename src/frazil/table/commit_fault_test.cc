@@ -67,11 +67,12 @@ TEST(CommitFault, ASnapshotThatWasCommittedAndExpiredBeforeWeLookedIsASuccess) {
     Table other = test.Other();
     const spec::SnapshotId ours = other.metadata()->current_snapshot()->id;
     EXPECT_THAT(Commit(other, Adding({DataFileOf("c", 1)}), test.clock), IsOk());
-    EXPECT_THAT(CommitUpdates(other,
-                              [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                                return std::vector<spec::TableUpdate>{spec::update::RemoveSnapshots{{ours}}};
-                              },
-                              test.clock),
+    EXPECT_THAT(CommitUpdates(
+                    other,
+                    [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                      return std::vector<spec::TableUpdate>{spec::update::RemoveSnapshots{{ours}}};
+                    },
+                    test.clock),
                 IsOk());
     return Fail(ErrorCode::kCommitUnknown, "no reply");
   };

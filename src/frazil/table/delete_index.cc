@@ -99,8 +99,9 @@ Result<ApplicableDeletes> DeleteIndex::For(const LiveDataFile& data_file) const 
     if (same_partition(*vector) && data_file.sequence_number <= vector->sequence_number) {
       applicable.vector = vector;
     } else {
-      Log::Warn("a deletion vector does not apply, since it is older than its data file or of another partition: {} for {}",
-                Name(vector->file), file.file_path);
+      Log::Warn(
+          "a deletion vector does not apply, since it is older than its data file or of another partition: {} for {}",
+          Name(vector->file), file.file_path);
     }
   }
   if (applicable.vector == nullptr) {

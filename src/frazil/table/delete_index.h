@@ -18,14 +18,14 @@ struct LiveDelete {
 
 /// A live data file of a snapshot.
 struct LiveDataFile {
-  spec::DataFile file;  ///< first_row_id as inherited
-  spec::SequenceNumber sequence_number;       ///< data sequence number
+  spec::DataFile file;                   ///< first_row_id as inherited
+  spec::SequenceNumber sequence_number;  ///< data sequence number
   spec::SequenceNumber file_sequence_number;
 };
 
 /// The deletes that apply to one data file (spec section 4.5).
 struct ApplicableDeletes {
-  const LiveDelete* vector = nullptr;            ///< hides position delete files
+  const LiveDelete* vector = nullptr;  ///< hides position delete files
   std::vector<const LiveDelete*> position_deletes;
   std::vector<const LiveDelete*> equality_deletes;
   bool empty() const { return vector == nullptr && position_deletes.empty() && equality_deletes.empty(); }

@@ -34,7 +34,9 @@ class DeleteIndexTest : public testing::Test {
     file.file.lower_bounds[spec::kDeleteFilePathColumnId] = CopyBytes(AsBytes(lower));
     file.file.upper_bounds[spec::kDeleteFilePathColumnId] = CopyBytes(AsBytes(upper));
   }
-  DeleteIndex Index(std::vector<LiveDelete> deletes) { return *DeleteIndex::Make(std::move(deletes), test_.metadata()); }
+  DeleteIndex Index(std::vector<LiveDelete> deletes) {
+    return *DeleteIndex::Make(std::move(deletes), test_.metadata());
+  }
   static std::vector<std::string> PathsOf(const std::vector<const LiveDelete*>& files) {
     std::vector<std::string> paths;
     for (const LiveDelete* file : files) paths.push_back(file->file.file_path);
@@ -67,7 +69,8 @@ TEST_F(DeleteIndexTest, AVectorEntryThatLacksAMemberIsAnError) {
   EXPECT_THAT(DeleteIndex::Make({broken}, test_.metadata()), IsError(ErrorCode::kInvalidTable, "content_offset"));
   broken = Vector("a", 2);
   broken.file.content_size_in_bytes = -1;
-  EXPECT_THAT(DeleteIndex::Make({broken}, test_.metadata()), IsError(ErrorCode::kInvalidTable, "content_size_in_bytes"));
+  EXPECT_THAT(DeleteIndex::Make({broken}, test_.metadata()),
+              IsError(ErrorCode::kInvalidTable, "content_size_in_bytes"));
 }
 
 TEST_F(DeleteIndexTest, AVectorOlderThanItsDataFileDoesNotApplyAndPositionDeletesAreUsed) {
@@ -123,12 +126,13 @@ TEST_F(DeleteIndexTest, BoundsOfFilePathPruneUnlessTheyCannotBeTrusted) {
 }
 
 TEST_F(DeleteIndexTest, EqualityDeletesApplyToOlderFilesAndUnpartitionedOnesToAllPartitions) {
-  ASSERT_THAT(CommitUpdates(test_.table,
-                            [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                              return std::vector<spec::TableUpdate>{
-                                  spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})}};
-                            },
-                            test_.clock),
+  ASSERT_THAT(CommitUpdates(
+                  test_.table,
+                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{
+                        spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})}};
+                  },
+                  test_.clock),
               IsOk());
   const auto index = Index({EqualityFile("e1", 2, spec::SpecId{0}, {std::string("x")}),
                             EqualityFile("e2", 2, spec::SpecId{0}, {std::string("y")}),

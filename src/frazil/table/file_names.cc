@@ -38,14 +38,13 @@ Result<FileNames> FileNames::Make(spec::TableMetadataPtr metadata) {
   const auto& properties = metadata->properties;
   for (const char* key : {"write.location-provider.impl", "write.object-storage.path", "write.folder-storage.path"}) {
     if (properties.contains(key)) {
-      return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("table property {}", key))
-                                .WithHint("use write.data.path"));
+      return tl::unexpected(
+          Error(ErrorCode::kNotSupported, fmt::format("table property {}", key)).WithHint("use write.data.path"));
     }
   }
   FileNames names;
   names.table_location_ = WithoutTrailingSlashes(metadata->location);
-  names.data_folder_ =
-      WithoutTrailingSlashes(metadata->Property("write.data.path", names.table_location_ + "/data"));
+  names.data_folder_ = WithoutTrailingSlashes(metadata->Property("write.data.path", names.table_location_ + "/data"));
   names.metadata_folder_ =
       WithoutTrailingSlashes(metadata->Property("write.metadata.path", names.table_location_ + "/metadata"));
   names.object_storage_ = metadata->BoolProperty(kObjectStorage, false);

@@ -15,11 +15,13 @@ class FileNames {
   static Result<FileNames> Make(spec::TableMetadataPtr metadata);
 
   /// `<data>/<partition path>/<%05d task>-0-<operation id>-<%05d counter>.parquet`; object-storage layout when asked.
-  std::string NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple, const spec::Schema& schema);
+  std::string NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
+                           const spec::Schema& schema);
   /// `..-deletes.puffin` in the data folder.
   std::string NextPuffin();
-  std::string Manifest(int number) const;                                     ///< `<metadata>/<commit uuid>-m<N>.avro`
-  std::string ManifestList(spec::SnapshotId snapshot_id, int attempt) const;  ///< `snap-<id>-<attempt>-<commit uuid>.avro`
+  std::string Manifest(int number) const;  ///< `<metadata>/<commit uuid>-m<N>.avro`
+  std::string ManifestList(spec::SnapshotId snapshot_id,
+                           int attempt) const;  ///< `snap-<id>-<attempt>-<commit uuid>.avro`
 
  private:
   FileNames() = default;

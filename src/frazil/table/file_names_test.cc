@@ -34,7 +34,8 @@ TEST(FileNames, MetadataFilesFollowTheirProperty) {
   TestTable test;
   const FileNames names = NamesOf(test.metadata(), {{"write.metadata.path", "s3://meta/t/"}});
   EXPECT_THAT(names.Manifest(3), MatchesRegex(std::string("s3://meta/t/") + kUuid + "-m3.avro"));
-  EXPECT_THAT(names.ManifestList(spec::SnapshotId{42}, 2), MatchesRegex(std::string("s3://meta/t/snap-42-2-") + kUuid + ".avro"));
+  EXPECT_THAT(names.ManifestList(spec::SnapshotId{42}, 2),
+              MatchesRegex(std::string("s3://meta/t/snap-42-2-") + kUuid + ".avro"));
 }
 
 TEST(FileNames, DataPathIsHonoured) {

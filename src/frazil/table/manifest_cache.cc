@@ -61,12 +61,13 @@ Result<ManifestEntries> ManifestCache::Entries(const spec::ManifestFile& manifes
   if (manifest.key_metadata) {
     return Fail(ErrorCode::kNotSupported, "reading encrypted manifests: {}", manifest.manifest_path);
   }
-  FRAZIL_ASSIGN(const spec::PartitionSpec* spec, FindSpec(metadata, manifest.partition_spec_id, manifest.manifest_path));
+  FRAZIL_ASSIGN(const spec::PartitionSpec* spec,
+                FindSpec(metadata, manifest.partition_spec_id, manifest.manifest_path));
   const spec::SchemaPtr schema = SchemaOfSpec(metadata, *spec);
   // Partition values come in the types of the schema, so a promotion makes another value of the same file.
   std::string key = fmt::format("{}|{}|{}|{}|{}", manifest.manifest_path, manifest.sequence_number,
-                                manifest.first_row_id ? manifest.first_row_id->value() : -1,
-                                manifest.added_snapshot_id, schema->id());
+                                manifest.first_row_id ? manifest.first_row_id->value() : -1, manifest.added_snapshot_id,
+                                schema->id());
   if (const Slot found = Find(key); found.entries) return found.entries;
   FRAZIL_ASSIGN(auto decoded, format::ReadManifest(*io_, manifest, metadata.partition_specs, *schema));
   Slot slot;

@@ -32,7 +32,7 @@ struct ScanPlan {
   spec::SchemaPtr schema;                       ///< to read with (section 2.4)
   expr::ExpressionPtr filter;
   std::shared_ptr<const DeleteIndex> deletes;
-  std::vector<FileScanTask> tasks;              ///< ordered as in the manifests
+  std::vector<FileScanTask> tasks;  ///< ordered as in the manifests
   ScanCounts counts;
 };
 
@@ -45,8 +45,8 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
 /// Which state of the table a reader wants.
 struct SnapshotSelector {
   std::optional<spec::SnapshotId> snapshot_id;
-  std::optional<std::string> ref;           ///< branch or tag
-  std::optional<int64_t> timestamp_ms;      ///< by the snapshot log
+  std::optional<std::string> ref;       ///< branch or tag
+  std::optional<int64_t> timestamp_ms;  ///< by the snapshot log
 };
 /// The selected snapshot (at most one member set; none: head of main). Null when the table has no snapshot and none was
 /// asked for. kNotFound naming what was asked for.

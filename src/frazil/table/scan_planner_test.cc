@@ -32,7 +32,8 @@ spec::DataFile WithIds(spec::DataFile file, int64_t lower, int64_t upper) {
 
 std::map<std::string, int64_t> RowIdsOf(const ScanPlan& plan) {
   std::map<std::string, int64_t> ids;
-  for (const FileScanTask& task : plan.tasks) ids[task.data_file.file.file_path] = task.data_file.file.first_row_id->value();
+  for (const FileScanTask& task : plan.tasks)
+    ids[task.data_file.file.file_path] = task.data_file.file.first_row_id->value();
   return ids;
 }
 
@@ -53,7 +54,8 @@ TEST(PlanScan, RowIdsDoNotDependOnTheFilter) {
   ASSERT_THAT(Append(test, files), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto all, PlanScan(test.table, &test.head(), nullptr));
   ASSERT_OK_AND_ASSIGN(const auto some, PlanScan(test.table, &test.head(), IdAbove(29)));
-  EXPECT_THAT(RowIdsOf(all), ElementsAre(Pair("f0", 0), Pair("f1", 10), Pair("f2", 20), Pair("f3", 30), Pair("f4", 40)));
+  EXPECT_THAT(RowIdsOf(all),
+              ElementsAre(Pair("f0", 0), Pair("f1", 10), Pair("f2", 20), Pair("f3", 30), Pair("f4", 40)));
   EXPECT_THAT(RowIdsOf(some), ElementsAre(Pair("f3", 30), Pair("f4", 40)));
   EXPECT_EQ(some.counts.skipped_files, 3);
   EXPECT_EQ(some.counts.result_files, 2);
@@ -105,17 +107,17 @@ class SelectSnapshotTest : public testing::Test {
     first_ = test_.head().id;
     first_ms_ = test_.head().timestamp_ms;
     test_.clock.Advance(1000);
-    ASSERT_THAT(CommitUpdates(test_.table,
-                              [&](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
-                                auto fields = base.schema()->fields();
-                                fields.push_back({spec::FieldId{3}, "extra", false, kLong});
-                                FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, fields));
-                                return std::vector<spec::TableUpdate>{
-                                    spec::update::AddSchema{schema}, spec::update::SetCurrentSchema{spec::SchemaId{-1}},
-                                    spec::update::SetSnapshotRef{
-                                        "v1", {.snapshot_id = first_, .type = spec::RefType::kTag}}};
-                              },
-                              test_.clock),
+    ASSERT_THAT(CommitUpdates(
+                    test_.table,
+                    [&](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+                      auto fields = base.schema()->fields();
+                      fields.push_back({spec::FieldId{3}, "extra", false, kLong});
+                      FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, fields));
+                      return std::vector<spec::TableUpdate>{
+                          spec::update::AddSchema{schema}, spec::update::SetCurrentSchema{spec::SchemaId{-1}},
+                          spec::update::SetSnapshotRef{"v1", {.snapshot_id = first_, .type = spec::RefType::kTag}}};
+                    },
+                    test_.clock),
                 IsOk());
     test_.clock.Advance(1000);
     ASSERT_THAT(Append(test_, {DataFileOf("b", 5)}), IsOk());

@@ -14,8 +14,8 @@ namespace frazil::table {
 namespace {
 
 bool IsEmpty(const FileChanges& changes) {
-  return changes.added_data_files.empty() && changes.added_delete_files.empty() &&
-         changes.removed_data_files.empty() && changes.removed_delete_files.empty();
+  return changes.added_data_files.empty() && changes.added_delete_files.empty() && changes.removed_data_files.empty() &&
+         changes.removed_delete_files.empty();
 }
 
 /// The catalog did not say no, nor yes.
@@ -109,8 +109,8 @@ Result<CommitLoop::Step> CommitLoop::TryOnce() {
   if (updates.empty()) return Step::kDone;
   const bool adds_snapshot = updates.size() > changes.other_updates.size();
   const std::string base_location = table_.metadata_location();
-  auto committed = table_.catalog()->CommitTable(table_.name(),
-                                                 spec::RequirementsFor(updates, table_.metadata().get()), updates);
+  auto committed =
+      table_.catalog()->CommitTable(table_.name(), spec::RequirementsFor(updates, table_.metadata().get()), updates);
   if (committed) {
     table_.Adopt(*std::move(committed));
     const spec::Snapshot* snapshot = table_.metadata()->FindSnapshot(snapshot_id_);
@@ -177,8 +177,9 @@ Status CommitLoop::RefreshAfterLoss() {
 }
 
 Error CommitLoop::Unknown() const {
-  return Error(ErrorCode::kCommitUnknown, fmt::format("it is unknown whether snapshot {} was committed to {}; its files stay",
-                                                      snapshot_id_, table_.name().ToString()))
+  return Error(ErrorCode::kCommitUnknown,
+               fmt::format("it is unknown whether snapshot {} was committed to {}; its files stay", snapshot_id_,
+                           table_.name().ToString()))
       .WithContext(last_loss_->ToString());
 }
 
@@ -216,8 +217,7 @@ Result<CommitOutcome> CommitLoop::Run(CommitBackoff backoff) {
 
 }  // namespace
 
-Result<CommitOutcome> CommitSnapshot(Table& table, SnapshotChange& change, const CommitOptions& options,
-                                     Clock& clock) {
+Result<CommitOutcome> CommitSnapshot(Table& table, SnapshotChange& change, const CommitOptions& options, Clock& clock) {
   FRAZIL_TRY(table.Refresh());
   FRAZIL_ASSIGN(FileNames names, FileNames::Make(table.metadata()));
   FRAZIL_ASSIGN(CommitBackoff backoff, CommitBackoff::ForCommits(*table.metadata(), clock));
@@ -234,8 +234,8 @@ Status CommitUpdates(Table& table,
     FRAZIL_ASSIGN(const auto updates, make(*table.metadata()));
     if (updates.empty()) return {};
     const std::string base_location = table.metadata_location();
-    auto committed = table.catalog()->CommitTable(table.name(), spec::RequirementsFor(updates, table.metadata().get()),
-                                                  updates);
+    auto committed =
+        table.catalog()->CommitTable(table.name(), spec::RequirementsFor(updates, table.metadata().get()), updates);
     if (committed) {
       table.Adopt(*std::move(committed));
       return {};
@@ -247,8 +247,8 @@ Status CommitUpdates(Table& table,
     const Status refreshed = table.Refresh();
     // Metadata that moved may have moved by us: nothing in it tells.
     if (is_unknown && (!refreshed || table.metadata_location() != base_location)) {
-      return tl::unexpected(Error(ErrorCode::kCommitUnknown, "the outcome of a metadata commit is unknown")
-                                .WithContext(loss.ToString()));
+      return tl::unexpected(
+          Error(ErrorCode::kCommitUnknown, "the outcome of a metadata commit is unknown").WithContext(loss.ToString()));
     }
     FRAZIL_TRY(refreshed);
     if (!tries_again) return tl::unexpected(loss);

@@ -23,8 +23,8 @@ struct AddedDataFile {
 /// What one attempt of a commit does to the files of the base snapshot.
 struct FileChanges {
   std::vector<AddedDataFile> added_data_files;
-  std::vector<spec::DataFile> added_delete_files;      ///< vectors (v3), position deletes (v2)
-  std::vector<std::string> removed_data_files;         ///< by path; their vectors go with them
+  std::vector<spec::DataFile> added_delete_files;  ///< vectors (v3), position deletes (v2)
+  std::vector<std::string> removed_data_files;     ///< by path; their vectors go with them
   std::vector<spec::DeleteFileId> removed_delete_files;
   /// Recorded beside the metrics: markers, engine name, ...
   std::map<std::string, std::string> summary;

@@ -25,10 +25,10 @@ TEST(CommitSnapshot, AppendGivesSequenceNumberRowIdsAndSummary) {
   EXPECT_EQ(head.schema_id, test.metadata().current_schema_id);
   EXPECT_EQ(test.metadata().next_row_id, spec::RowId{15});
   const std::map<std::string, std::string> expected = {
-      {"added-data-files", "2"}, {"added-files-size", "1500"}, {"added-records", "15"},
-      {"changed-partition-count", "1"}, {"total-data-files", "2"}, {"total-delete-files", "0"},
-      {"total-records", "15"}, {"total-files-size", "1500"}, {"total-position-deletes", "0"},
-      {"total-equality-deletes", "0"}, {"manifests-created", "1"}, {"manifests-kept", "0"},
+      {"added-data-files", "2"},        {"added-files-size", "1500"}, {"added-records", "15"},
+      {"changed-partition-count", "1"}, {"total-data-files", "2"},    {"total-delete-files", "0"},
+      {"total-records", "15"},          {"total-files-size", "1500"}, {"total-position-deletes", "0"},
+      {"total-equality-deletes", "0"},  {"manifests-created", "1"},   {"manifests-kept", "0"},
       {"manifests-replaced", "0"}};
   for (const auto& line : expected) EXPECT_THAT(head.summary, Contains(line));
   EXPECT_THAT(head.summary, Not(Contains(Pair("deleted-data-files", "0"))));
@@ -105,11 +105,12 @@ TEST(CommitSnapshot, BranchesGrowOnTheirOwnAndKeepTheirRetention) {
   spec::SnapshotRef ref;
   ref.snapshot_id = main;
   ref.min_snapshots_to_keep = 7;
-  ASSERT_THAT(CommitUpdates(test.table,
-                            [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                              return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{"dev", ref}};
-                            },
-                            test.clock),
+  ASSERT_THAT(CommitUpdates(
+                  test.table,
+                  [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{"dev", ref}};
+                  },
+                  test.clock),
               IsOk());
   ASSERT_THAT(Commit(test, Adding({DataFileOf("b", 5)}), {.branch = "dev"}), IsOk());
   EXPECT_EQ(test.head().id, main);
@@ -151,7 +152,8 @@ TEST(CommitSnapshot, GivesUpAfterTheConfiguredRetriesAndCleansUp) {
   };
   const int64_t before = test.clock.NowMs();
   FixedChange change(Adding({DataFileOf("b", 5)}));
-  EXPECT_THAT(CommitSnapshot(test.table, change, {}, test.clock), IsError(ErrorCode::kCommitConflict, "after 3 attempts"));
+  EXPECT_THAT(CommitSnapshot(test.table, change, {}, test.clock),
+              IsError(ErrorCode::kCommitConflict, "after 3 attempts"));
   EXPECT_EQ(change.num_calls, 3);
   EXPECT_GE(test.clock.NowMs() - before, 100 + 200);
   EXPECT_THAT(test.AvroFiles(), testing::IsEmpty());
@@ -165,7 +167,8 @@ TEST(CommitSnapshot, AConflictFromPrepareIsFinal) {
   };
   TestTable test;
   Refusing change;
-  EXPECT_THAT(CommitSnapshot(test.table, change, {}, test.clock), IsError(ErrorCode::kCommitConflict, "a key was changed"));
+  EXPECT_THAT(CommitSnapshot(test.table, change, {}, test.clock),
+              IsError(ErrorCode::kCommitConflict, "a key was changed"));
 }
 
 TEST(CommitUpdates, MakesTheUpdatesAnewOnEachBase) {

@@ -168,8 +168,7 @@ Status SnapshotProducer::FilterBase(Attempt& attempt) {
   ChangeCheck check(attempt.changes, attempt.metadata);
   ManifestFilter data_filter(cache_, sink_, attempt.metadata, attempt.sequence_number);
   FRAZIL_ASSIGN(auto data, data_filter.Filter(
-                               base_data,
-                               [&](const spec::ManifestFile&) { return check.concerns_data(); },
+                               base_data, [&](const spec::ManifestFile&) { return check.concerns_data(); },
                                [&](const spec::ManifestEntry& entry) { return check.JudgeData(entry); }));
   FRAZIL_TRY(check.CheckDataFiles());
   std::move(data.begin(), data.end(), std::back_inserter(attempt.data));
@@ -180,14 +179,13 @@ Status SnapshotProducer::FilterBase(Attempt& attempt) {
   for (const spec::ManifestFile& row : attempt.data) min_sequence = std::min(min_sequence, row.min_sequence_number);
 
   ManifestFilter delete_filter(cache_, sink_, attempt.metadata, attempt.sequence_number);
-  FRAZIL_ASSIGN(auto deletes, delete_filter.Filter(
-                                  base_deletes,
-                                  [&](const spec::ManifestFile& row) {
-                                    return check.concerns_deletes() || row.min_sequence_number < min_sequence;
-                                  },
-                                  [&](const spec::ManifestEntry& entry) {
-                                    return check.JudgeDelete(entry, min_sequence);
-                                  }));
+  FRAZIL_ASSIGN(auto deletes,
+                delete_filter.Filter(
+                    base_deletes,
+                    [&](const spec::ManifestFile& row) {
+                      return check.concerns_deletes() || row.min_sequence_number < min_sequence;
+                    },
+                    [&](const spec::ManifestEntry& entry) { return check.JudgeDelete(entry, min_sequence); }));
   FRAZIL_TRY(check.CheckDeleteFiles());
   std::move(deletes.begin(), deletes.end(), std::back_inserter(attempt.deletes));
 
@@ -239,7 +237,8 @@ Result<std::map<std::string, std::string>> SnapshotProducer::Summarize(const Att
   int64_t num_created = 0;
   int64_t num_kept = 0;
   for (const auto* rows : {&attempt.data, &attempt.deletes}) {
-    for (const spec::ManifestFile& row : *rows) ++(row.added_snapshot_id == sink_.snapshot_id() ? num_created : num_kept);
+    for (const spec::ManifestFile& row : *rows)
+      ++(row.added_snapshot_id == sink_.snapshot_id() ? num_created : num_kept);
   }
   lines["manifests-created"] = std::to_string(num_created);
   lines["manifests-kept"] = std::to_string(num_kept);
@@ -252,14 +251,14 @@ Result<std::map<std::string, std::string>> SnapshotProducer::Summarize(const Att
 }
 
 int SnapshotProducer::AttemptOf(const std::string& manifest_list) const {
-  const auto found = std::find_if(lists_.begin(), lists_.end(),
-                                  [&](const WrittenList& list) { return list.path == manifest_list; });
+  const auto found =
+      std::find_if(lists_.begin(), lists_.end(), [&](const WrittenList& list) { return list.path == manifest_list; });
   return found == lists_.end() ? 0 : found->attempt;
 }
 
 void SnapshotProducer::DeleteAllBut(const std::string& manifest_list) {
-  const auto winner = std::find_if(lists_.begin(), lists_.end(),
-                                   [&](const WrittenList& list) { return list.path == manifest_list; });
+  const auto winner =
+      std::find_if(lists_.begin(), lists_.end(), [&](const WrittenList& list) { return list.path == manifest_list; });
   // Without knowing what the committed snapshot uses nothing may go.
   if (!manifest_list.empty() && winner == lists_.end()) return;
   std::vector<std::string> paths;

@@ -82,7 +82,8 @@ TEST(SnapshotProducer, AFileThatIsNotThereCannotBeRemoved) {
               IsError(ErrorCode::kCommitConflict, "Missing required files to delete: a"));
   FileChanges vector;
   vector.removed_delete_files = {{"p.puffin", 4, 40}};
-  EXPECT_THAT(Commit(test, vector), IsError(ErrorCode::kCommitConflict, "Missing required files to delete: p.puffin at 4"));
+  EXPECT_THAT(Commit(test, vector),
+              IsError(ErrorCode::kCommitConflict, "Missing required files to delete: p.puffin at 4"));
   EXPECT_EQ(test.AvroFiles(), files);
 }
 
@@ -218,7 +219,8 @@ TEST(SnapshotProducer, RemovingADataFileRemovesItsVectorButNotTheSiblingsInItsPu
   const auto a = DataFileOf("a", 10);
   const auto b = DataFileOf("b", 10);
   ASSERT_THAT(Append(test, {a, b}), IsOk());
-  ASSERT_THAT(Commit(test, AddingVectors({VectorEntry("p.puffin", 4, a, 1), VectorEntry("p.puffin", 44, b, 2)})), IsOk());
+  ASSERT_THAT(Commit(test, AddingVectors({VectorEntry("p.puffin", 4, a, 1), VectorEntry("p.puffin", 44, b, 2)})),
+              IsOk());
   ASSERT_THAT(Commit(test, Removing({"a"})), IsOk());
   const auto live = test.Live();
   ASSERT_THAT(live.delete_files, SizeIs(1));
@@ -253,11 +255,12 @@ TEST(SnapshotProducer, TheFirstCommitAfterAnUpgradeGivesEveryFileRowIds) {
   TestTable test({{"format-version", "2"}});
   ASSERT_THAT(Append(test, {DataFileOf("a", 10)}), IsOk());
   ASSERT_THAT(Append(test, {DataFileOf("b", 5)}), IsOk());
-  ASSERT_THAT(CommitUpdates(test.table,
-                            [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                              return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
-                            },
-                            test.clock),
+  ASSERT_THAT(CommitUpdates(
+                  test.table,
+                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
+                  },
+                  test.clock),
               IsOk());
   EXPECT_THAT(RowIds(test), UnorderedElementsAre(Pair("a", -1), Pair("b", -1)));
   ASSERT_THAT(Commit(test, {}, {.allow_empty = true}), IsOk());
@@ -307,8 +310,8 @@ void AddForeignEqualityDelete(TestTable& test, const std::string& path, spec::Se
   snapshot.operation = spec::Operation::kDelete;
   snapshot.first_row_id = base.next_row_id;
   snapshot.added_rows = 0;
-  const std::vector<spec::TableUpdate> updates = {
-      spec::update::AddSnapshot{snapshot}, spec::update::SetSnapshotRef{"main", {.snapshot_id = snapshot.id}}};
+  const std::vector<spec::TableUpdate> updates = {spec::update::AddSnapshot{snapshot},
+                                                  spec::update::SetSnapshotRef{"main", {.snapshot_id = snapshot.id}}};
   ASSERT_THAT(test.inner->CommitTable(test.name, spec::RequirementsFor(updates, &base), updates), IsOk());
 }
 
@@ -345,12 +348,13 @@ TEST(SnapshotProducer, DeletesOlderThanEveryDataFileGo) {
 
 TEST(SnapshotProducer, FilesOfEachSpecGoToTheirOwnManifest) {
   TestTable test({}, true);
-  ASSERT_THAT(CommitUpdates(test.table,
-                            [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                              return std::vector<spec::TableUpdate>{
-                                  spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})}};
-                            },
-                            test.clock),
+  ASSERT_THAT(CommitUpdates(
+                  test.table,
+                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{
+                        spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})}};
+                  },
+                  test.clock),
               IsOk());
   auto landing = DataFileOf("landing", 2);
   landing.spec_id = spec::SpecId{1};

@@ -25,7 +25,8 @@ Result<const spec::Snapshot*> SelectSnapshot(const spec::TableMetadata& metadata
     FRAZIL_ASSIGN(const spec::SnapshotId id, metadata.SnapshotAsOf(*selector.timestamp_ms));
     const spec::Snapshot* found = metadata.FindSnapshot(id);
     if (found == nullptr) {
-      return Fail(ErrorCode::kNotFound, "the snapshot of that time has expired: {} at {} ms", id, *selector.timestamp_ms);
+      return Fail(ErrorCode::kNotFound, "the snapshot of that time has expired: {} at {} ms", id,
+                  *selector.timestamp_ms);
     }
     return found;
   }

@@ -103,7 +103,8 @@ std::map<std::string, std::string> SnapshotSummary::Build(const spec::Snapshot* 
     summary["partition-summaries-included"] = "true";
     for (const auto& [path, metrics] : partitions_) {
       std::string text;
-      for (const auto& [key, value] : metrics.NonZero()) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+      for (const auto& [key, value] : metrics.NonZero())
+        text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
       summary["partitions." + path] = text;
     }
   }

@@ -30,11 +30,10 @@ class TestTable {
   explicit TestTable(const std::map<std::string, std::string>& properties, bool partitioned = false)
       : io(std::make_shared<io::MemoryFileIO>()),
         inner(catalog::MakeMemoryCatalog("test", "memory:/warehouse", io, clock)),
-        catalog(catalog::MakeFaultInjectingCatalog(
-            inner,
-            [this](std::string_view operation, const catalog::TableName&) {
-              return decide ? decide(operation) : Status();
-            })),
+        catalog(catalog::MakeFaultInjectingCatalog(inner,
+                                                   [this](std::string_view operation, const catalog::TableName&) {
+                                                     return decide ? decide(operation) : Status();
+                                                   })),
         name{{"db"}, "t"},
         table(Create(*this, properties, partitioned)) {}
   TestTable(const TestTable&) = delete;
@@ -89,12 +88,12 @@ class TestTable {
   static Table Create(TestTable& self, const std::map<std::string, std::string>& properties, bool partitioned) {
     using spec::FieldId;
     spec::CreateTableRequest request;
-    request.schema =
-        *spec::Schema::Make(spec::SchemaId{0}, {{FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)},
-                                                {FieldId{2}, "part", false, spec::Type::Primitive(spec::TypeId::kString)}});
+    request.schema = *spec::Schema::Make(spec::SchemaId{0},
+                                         {{FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)},
+                                          {FieldId{2}, "part", false, spec::Type::Primitive(spec::TypeId::kString)}});
     if (partitioned) {
-      request.partition_spec = spec::PartitionSpec(
-          spec::SpecId{0}, {{FieldId{2}, FieldId{1000}, "part", spec::Transform::Identity()}});
+      request.partition_spec =
+          spec::PartitionSpec(spec::SpecId{0}, {{FieldId{2}, FieldId{1000}, "part", spec::Transform::Identity()}});
     }
     request.properties = properties;
     EXPECT_THAT(self.inner->CreateNamespace({"db"}, {}), IsOk());
@@ -133,7 +132,8 @@ inline FileChanges Adding(const std::vector<spec::DataFile>& files) {
   return changes;
 }
 
-inline Result<CommitOutcome> Commit(Table& table, FileChanges changes, Clock& clock, const CommitOptions& options = {}) {
+inline Result<CommitOutcome> Commit(Table& table, FileChanges changes, Clock& clock,
+                                    const CommitOptions& options = {}) {
   FixedChange change(std::move(changes));
   return CommitSnapshot(table, change, options, clock);
 }

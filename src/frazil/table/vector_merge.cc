@@ -101,10 +101,10 @@ Status VectorMerge::Merge(const std::string& path, const format::DeletionVector&
     return {};
   }
   if (base_.metadata()->format_version < 3) {
-    return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("merge-on-read deletes on a v{} table: {}",
-                                                                      base_.metadata()->format_version,
-                                                                      base_.name().ToString()))
-                              .WithHint("upgrade it: ALTER TABLE ... SET TBLPROPERTIES ('format-version'='3')"));
+    return tl::unexpected(
+        Error(ErrorCode::kNotSupported, fmt::format("merge-on-read deletes on a v{} table: {}",
+                                                    base_.metadata()->format_version, base_.name().ToString()))
+            .WithHint("upgrade it: ALTER TABLE ... SET TBLPROPERTIES ('format-version'='3')"));
   }
   NewVector vector{&data_file.file, {}, merged.cardinality()};
   FRAZIL_TRY(merged.EncodeTo(vector.blob));

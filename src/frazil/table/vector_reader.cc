@@ -23,8 +23,8 @@ Status VectorReader::OpenPuffin(const std::string& path) {
 
 Result<VectorReader::Vector> VectorReader::Read(const spec::DataFile& entry,
                                                 std::optional<int64_t> data_file_record_count) {
-  const std::string place = fmt::format("{} for data file {}", entry.file_path,
-                                        entry.referenced_data_file.value_or("(none)"));
+  const std::string place =
+      fmt::format("{} for data file {}", entry.file_path, entry.referenced_data_file.value_or("(none)"));
   if (!entry.referenced_data_file || !entry.content_offset || !entry.content_size_in_bytes) {
     return Fail(ErrorCode::kInvalidTable,
                 "a deletion vector's entry lacks referenced_data_file, content_offset or content_size_in_bytes: {}",

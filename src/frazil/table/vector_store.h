@@ -23,9 +23,11 @@ Result<format::DeletionVector> ReadVector(const io::FileIO& io, const spec::Data
 /// Everything deleted by position in one data file: its vector, or its position delete files (v2).
 /// Reading position delete files needs Parquet, so `read_positions` is given by the level above; null: kNotSupported
 /// naming the file when there are any.
-using PositionDeleteReader = std::function<Result<std::vector<int64_t>>(const LiveDelete& file, const std::string& data_file_path)>;
+using PositionDeleteReader =
+    std::function<Result<std::vector<int64_t>>(const LiveDelete& file, const std::string& data_file_path)>;
 Result<format::DeletionVector> ReadPositions(const io::FileIO& io, const LiveDataFile& data_file,
-                                             const ApplicableDeletes& deletes, const PositionDeleteReader& read_positions);
+                                             const ApplicableDeletes& deletes,
+                                             const PositionDeleteReader& read_positions);
 
 /// The positions one change deletes, per data file path.
 using OwnDeletes = std::map<std::string, format::DeletionVector>;

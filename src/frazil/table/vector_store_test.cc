@@ -178,10 +178,13 @@ TEST_F(ReadVectorTest, TheRangeOfASiblingIsRefused) {
 }
 
 TEST_F(ReadVectorTest, CardinalityMustAgreeWithEntryAndDataFile) {
-  EXPECT_THAT(ReadVector(*test_.io, a_, 2), IsError(ErrorCode::kInvalidTable, "position 2, but the data file has 2 rows"));
-  EXPECT_THAT(ReadVector(*test_.io, a_, 1), IsError(ErrorCode::kInvalidTable, "record_count 2 is above the data file's 1"));
+  EXPECT_THAT(ReadVector(*test_.io, a_, 2),
+              IsError(ErrorCode::kInvalidTable, "position 2, but the data file has 2 rows"));
+  EXPECT_THAT(ReadVector(*test_.io, a_, 1),
+              IsError(ErrorCode::kInvalidTable, "record_count 2 is above the data file's 1"));
   a_.record_count = 3;
-  EXPECT_THAT(ReadVector(*test_.io, a_, 5), IsError(ErrorCode::kInvalidTable, "has 2 positions, but its record_count is 3"));
+  EXPECT_THAT(ReadVector(*test_.io, a_, 5),
+              IsError(ErrorCode::kInvalidTable, "has 2 positions, but its record_count is 3"));
 }
 
 TEST_F(ReadVectorTest, MissingMembersAreRefused) {
