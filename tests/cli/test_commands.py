@@ -1,0 +1,158 @@
+"""What people and scripts meet at the command line: exit codes, clean standard output, formats, settings, refusals."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from home import ROOT, upsert
+
+
+@pytest.fixture
+def people(home):
+    home.run("ingest", "--from", home.write_lines([upsert({"id": 1}, name="Åse"), upsert({"id": 2}, name=None),
+                                                   upsert({"id": 3}, name="a|b,\"c\"\nd")]),
+             "--format", "json-kv", "--table", "demo.people", "--identifier-fields", "id", "--create")
+    return home
+
+
+ALL = "SELECT id, name FROM demo.people ORDER BY id"
+
+
+def test_version_says_what_the_version_file_says(home):
+    version = (ROOT / "VERSION").read_text().strip()
+    assert home.run("version").stdout.startswith(f"frazil {version} ")
+    assert json.loads(home.run("version", "-o", "json").stdout)["version"] == version
+
+
+def test_results_are_on_standard_output_and_talk_is_not(people):
+    done = people.run("sql", "-e", "CREATE TABLE demo.t (id bigint) USING iceberg; INSERT INTO demo.t VALUES (7); SELECT id FROM demo.t")
+    assert list(csv.reader(io.StringIO(done.stdout)))[-1] == ["7"]
+    assert "created" not in done.stdout.lower()
+    done = people.run("ingest", "--from", people.write_lines([upsert({"id": 4}, name="x")]), "--format", "json-kv",
+                      "--table", "demo.people")
+    assert done.stdout == "" and "1 events" in done.stderr
+
+
+def test_a_pipe_gets_csv_with_a_header(people):
+    rows = list(csv.reader(io.StringIO(people.run("sql", "-e", ALL).stdout)))
+    assert rows == [["id", "name"], ["1", "Åse"], ["2", ""], ["3", 'a|b,"c"\nd']]
+
+
+def test_json_and_json_lines(people):
+    want = [{"id": 1, "name": "Åse"}, {"id": 2, "name": None}, {"id": 3, "name": 'a|b,"c"\nd'}]
+    assert json.loads(people.run("sql", "-o", "json", "-e", ALL).stdout) == want
+    assert [json.loads(line) for line in people.run("sql", "-o", "jsonl", "-e", ALL).stdout.splitlines()] == want
+    assert json.loads(people.run("sql", "-o", "JSON", "-e", ALL + " LIMIT 0").stdout) == []
+
+
+def test_markdown_vertical_tsv_table_and_none(people):
+    markdown = people.run("sql", "-o", "markdown", "-e", ALL).stdout.splitlines()
+    assert markdown == ["| id | name |", "|---|---|", "| 1 | Åse |", "| 2 | NULL |", '| 3 | a\\|b,"c"<br>d |']
+    assert people.run("sql", "-o", "tsv", "-e", ALL).stdout == 'id\tname\n1\tÅse\n2\t\n3\ta|b,"c"\\nd\n'
+    vertical = people.run("sql", "-o", "vertical", "-e", "SELECT id, name FROM demo.people WHERE id = 2").stdout
+    assert "id   | 2\n" in vertical and "name | NULL\n" in vertical
+    table = people.run("sql", "-o", "table", "-e", ALL).stdout
+    assert "Åse" in table and "│" in table
+    assert people.run("sql", "-o", "none", "-e", ALL).stdout == ""
+
+
+def test_an_unknown_output_format_names_those_that_are(home):
+    done = home.run("sql", "-o", "xlsx", "-e", "SELECT 1", check=False)
+    assert done.returncode != 0 and "xlsx" in done.stderr and "markdown" in done.stderr and done.stdout == ""
+
+
+def test_sql_reads_statements_a_file_and_standard_input(people):
+    script = people.folder / "script.sql"
+    script.write_text("-- two statements; one comment\nSELECT 1 AS a;\nSELECT ';' AS b;\n")
+    assert people.run("sql", "-o", "jsonl", "-f", script).stdout == '{"a":1}\n{"b":";"}\n'
+    assert people.run("sql", "-o", "jsonl", "-e", "SELECT 1 AS a", "-e", "SELECT 2 AS a").stdout == '{"a":1}\n{"a":2}\n'
+    assert people.run("sql", "-o", "jsonl", input="SELECT count(*) AS n FROM demo.people").stdout == '{"n":3}\n'
+
+
+def test_a_script_stops_at_its_first_failure_and_names_the_line(people):
+    script = people.folder / "script.sql"
+    script.write_text("SELECT 1 AS a;\n\nSELECT nothing FROM demo.people;\nSELECT 3 AS a;\n")
+    done = people.run("sql", "-o", "jsonl", "-f", script, check=False)
+    assert done.returncode == 1 and done.stdout == '{"a":1}\n'
+    assert "line 3" in done.stderr and "nothing" in done.stderr
+
+
+def test_exit_codes(people):
+    def code(*arguments, **options):
+        return people.run(*arguments, check=False, **options).returncode
+
+    assert code("version") == 0
+    assert code("sql", "-e", "SELECT * FROM demo.nowhere") == 1
+    assert code("table", "describe", "demo.nowhere") == 1
+    assert code() == 2
+    assert code("dance") == 2
+    assert code("sql", "--dance") == 2
+    assert code("ingest", "--table", "demo.people") == 2
+    assert code("sql", "-e", "SELECT 1", "-X", "limits.memry=1GB") == 2
+    assert code("sql", "-e", "SELECT 1", "-c", "/nowhere/frazil.yaml") == 2
+    assert code("--help") == 0 and code("ingest", "--help") == 0
+
+
+def test_an_unknown_setting_is_an_error_with_the_nearest_name(home):
+    done = home.run("config", "show", "-X", "limits.memry=1GB", check=False)
+    assert "unknown setting 'limits.memry'" in done.stderr and "limits.memory" in done.stderr
+    (home.folder / "frazil.yaml").write_text("limits:\n  threads: 2\n  memorry: 1GB\n")
+    done = home.run("version", check=False)
+    done = home.run("sql", "-e", "SELECT 1", check=False)
+    assert done.returncode == 2 and "limits.memory" in done.stderr and "frazil.yaml:3" in done.stderr
+    done = home.run("sql", "-e", "SELECT 1", check=False, environment={"FRAZIL_LIMITS__MEMRY": "1GB"})
+    assert done.returncode == 2
+
+
+def test_an_unknown_table_or_column_is_named_with_the_nearest(people):
+    done = people.run("sql", "-e", "SELECT * FROM demo.peopel", check=False)
+    assert "peopel" in done.stderr and "demo.people" in done.stderr
+    done = people.run("sql", "-e", "SELECT naem FROM demo.people", check=False)
+    assert "naem" in done.stderr and "name" in done.stderr
+
+
+def test_settings_are_explained_with_their_origin(home):
+    done = home.run("config", "explain", "limits.memory", "-X", "limits.memory=1GB")
+    assert "1GB" in done.stdout and "-X" in done.stdout
+    done = home.run("config", "explain", "default-catalog")
+    assert home.catalog in done.stdout and "frazil.yaml:1" in done.stdout
+    done = home.run("config", "explain", "limits.threads", environment={"FRAZIL_LIMITS__THREADS": "1"})
+    assert "FRAZIL_LIMITS__THREADS" in done.stdout
+
+
+def test_secrets_are_not_shown(home):
+    with (home.folder / "frazil.yaml").open("a") as file:
+        file.write("    s3.secret-access-key: hush\n")
+    assert "hush" not in home.run("config", "show").stdout
+
+
+def test_table_commands(people):
+    assert ["demo", "people"] in list(csv.reader(io.StringIO(people.run("table", "list").stdout)))
+    assert "people" in people.run("table", "list", "demo").stdout
+    assert "bigint" in people.run("table", "describe", "demo.people").stdout.lower()
+    snapshots = json.loads(people.run("table", "snapshots", "demo.people", "-o", "json").stdout)
+    assert [(s["rows_added"], s["rows_deleted"], s["data_files"], s["deletion_vectors"]) for s in snapshots] == [(3, 0, 1, 0)]
+    people.run("ingest", "--from", people.write_lines([upsert({"id": 1}, name="again"), {"key": {"id": 2}, "value": None}]),
+               "--format", "json-kv", "--table", "demo.people")
+    last = json.loads(people.run("table", "snapshots", "demo.people", "-o", "json").stdout)[-1]
+    assert (last["rows_added"], last["rows_deleted"], last["deletion_vectors"], last["rows_live"]) == (1, 2, 1, 2)
+    files = json.loads(people.run("table", "files", "demo.people", "-o", "json").stdout)
+    assert sorted(f["content"] for f in files) == [0, 0, 1]
+
+
+def test_what_is_not_there_yet_is_refused_by_name(people):
+    for statement, word in (("UPDATE demo.people SET name = 'x'", "UPDATE"), ("CALL system.expire_snapshots('demo.people')", "CALL"),
+                            ("ALTER TABLE demo.people ADD COLUMN x int", "ALTER")):
+        done = people.run("sql", "-e", statement, check=False)
+        assert done.returncode == 1 and word.lower() in done.stderr.lower() and "not supported" in done.stderr.lower(), done.stderr
+    for name in ("rows.csv", "rows.avro", "rows.parquet"):
+        (people.folder / name).write_text("x")
+        done = people.run("ingest", "--from", name, "--table", "demo.people", check=False)
+        assert done.returncode == 1 and name.split(".")[1] in done.stderr and "not supported" in done.stderr.lower()
+        done = people.run("ingest", "--from", "rows.jsonl", "--format", name.split(".")[1], "--table", "demo.people", check=False)
+        assert done.returncode == 1 and name.split(".")[1] in done.stderr
+    (people.folder / "frazil.yaml").write_text("pipelines: {a: {topic: x}}\n")
+    done = people.run("sql", "-e", "SELECT 1", check=False)
+    assert done.returncode == 2 and "pipelines" in done.stderr
