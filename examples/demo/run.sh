@@ -60,7 +60,7 @@ frazil ingest --from "$DEMO/flights.jsonl" --format json-kv --table demo.flights
   --identifier-fields date,carrier,flight,origin --commit-every "$COMMIT_EVERY" --create \
   --partition-by 'months(time_hour), bucket(4, carrier)' --columns "$(<"$HERE/columns.sql")"
 
-title "3. The commits: rows of earlier commits are deleted through deletion vectors, no equality delete is written"
+title "3. The commits: rows of earlier commits go through deletion vectors, or with their file when it has none left"
 command_line "frazil table snapshots demo.flights"
 frazil table snapshots demo.flights -q -o table
 

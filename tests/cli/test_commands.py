@@ -47,6 +47,16 @@ def test_json_and_json_lines(people):
     assert json.loads(people.run("sql", "-o", "JSON", "-e", ALL + " LIMIT 0").stdout) == []
 
 
+def test_json_of_nested_values_and_bytes_is_valid(people):
+    query = ("SELECT [1, NULL] AS l, {'a': 'x\"y', 'b': DATE '2026-01-02', 'c': [TIMESTAMPTZ '2026-01-02 03:04:05.5+00']} AS s, "
+             "MAP {1: '\\xC5\\x00'::BLOB} AS m, '\\xFF'::BLOB AS b, 12.50::DECIMAL(9, 2) AS d, 'nan'::DOUBLE AS f")
+    assert json.loads(people.run("sql", "-o", "jsonl", "-e", query).stdout) == {
+        "l": [1, None], "s": {"a": 'x"y', "b": "2026-01-02", "c": ["2026-01-02 03:04:05.5+00"]}, "m": {"1": "\\xC5\\x00"},
+        "b": "\\xFF", "d": "12.50", "f": "nan"}
+    files = json.loads(people.run("sql", "-o", "json", "-e", "SELECT * FROM demo.people.files").stdout)
+    assert files[0]["lower_bounds"]["1"] == "\\x01" + "\\x00" * 7
+
+
 def test_markdown_vertical_tsv_table_and_none(people):
     markdown = people.run("sql", "-o", "markdown", "-e", ALL).stdout.splitlines()
     assert markdown == ["| id | name |", "|---|---|", "| 1 | Åse |", "| 2 | NULL |", '| 3 | a\\|b,"c"<br>d |']

@@ -6,6 +6,8 @@
 #include <arrow/util/utf8.h>
 #include <fmt/format.h>
 
+#include "frazil/sql/table_renderer.h"
+
 namespace frazil::cli {
 namespace {
 
@@ -13,9 +15,11 @@ std::string FloatText(double value, const std::string& text) {
   return std::isfinite(value) ? fmt::format("{}", value) : JsonString(text);
 }
 
+/// The text of an element inside a nested value: what it would be in a column of its own.
 std::string ScalarText(const arrow::Array& array, int64_t row) {
-  const auto scalar = array.GetScalar(row);
-  return scalar.ok() ? (*scalar)->ToString() : "";
+  const auto schema = arrow::schema({arrow::field("element", array.type())});
+  const auto cells = sql::CellsOf(*arrow::RecordBatch::Make(schema, 1, {array.Slice(row, 1)}));
+  return cells ? (*cells)[0][0].text : "";
 }
 
 std::string ListText(const arrow::Array& values, int64_t begin, int64_t end) {
@@ -50,8 +54,10 @@ std::string MapText(const arrow::MapArray& array, int64_t row) {
 }  // namespace
 
 std::string JsonString(std::string_view text) {
+  // Arrow's check takes any bytes for valid until its tables are filled.
+  static const bool initialized = (arrow::util::InitializeUTF8(), true);
   std::string valid;
-  if (!arrow::util::ValidateUTF8(text)) {
+  if (initialized && !arrow::util::ValidateUTF8(text)) {
     for (const char c : text) valid += static_cast<unsigned char>(c) < 0x80 ? std::string(1, c) : "\xef\xbf\xbd";
     text = valid;
   }

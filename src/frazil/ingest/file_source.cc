@@ -98,7 +98,8 @@ Status FileSource::WaitForBytes() const {
     pollfd descriptor{descriptor_, POLLIN, 0};
     const int ready = poll(&descriptor, 1, kSliceMs);
     if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return Fail(ErrorCode::kIo, "cannot wait for: {}: {}", std::strerror(errno), path_);
+    if (ready < 0 && errno != EINTR)
+      return Fail(ErrorCode::kIo, "cannot wait for: {}: {}", std::strerror(errno), path_);
   }
 }
 
