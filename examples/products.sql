@@ -10,7 +10,6 @@ CREATE TABLE shop.products (
   price    DECIMAL(10, 2),
   added    TIMESTAMP
 ) USING iceberg
-PARTITIONED BY (bucket(4, id))
 TBLPROPERTIES ('format-version' = '3');
 
 INSERT INTO shop.products VALUES
