@@ -13,4 +13,11 @@ ExitCode ExitCodeOf(const Error& error) {
   }
 }
 
+std::string ErrorLine(const Error& error) {
+  const bool says_so = error.code() != ErrorCode::kNotSupported ||
+                       error.message().find("supported") != std::string::npos ||
+                       error.message().find(" yet") != std::string::npos;
+  return (says_so ? "error: " : "error: not supported: ") + error.ToString();
+}
+
 }  // namespace frazil::cli

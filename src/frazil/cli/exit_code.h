@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "frazil/base/error.h"
 
 namespace frazil::cli {
@@ -17,5 +19,8 @@ enum class ExitCode {
 };
 
 ExitCode ExitCodeOf(const Error& error);
+
+/// "error: ..." as people read it. A kNotSupported message often names only what is not there: the line says so.
+std::string ErrorLine(const Error& error);
 
 }  // namespace frazil::cli

@@ -1,5 +1,6 @@
 #include "frazil/cli/program.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <unistd.h>
@@ -7,6 +8,7 @@
 
 #include "frazil/base/log.h"
 #include "frazil/cli/commands.h"
+#include "frazil/spec/schema.h"
 
 namespace frazil::cli {
 namespace {
@@ -37,6 +39,17 @@ void ConfigureLog(const GlobalOptions& options) {
   Log::Configure(level, options.log_format == "json" ? Log::Format::kJson : Log::Format::kText);
 }
 
+/// What to say when the first word is no command; empty when it is one or there is none.
+std::string UnknownCommand(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return "";
+  const std::string nearest = spec::NearestName(argv[1], names);
+  const std::string hint = nearest.empty() ? "see frazil --help" : "did you mean " + nearest + "?";
+  return fmt::format("unknown command '{}' ({})", argv[1], hint);
+}
+
 /// Configuration is the user's command line in another place: what is wrong there is a usage error.
 ExitCode CodeFor(Context& context, const Error& error) {
   if (auto config = context.config(); !config) return ExitCode::kUsage;
@@ -65,14 +78,15 @@ int RunProgram(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help
-    fmt::print(stderr, "error: {} (see frazil --help)\n", error.what());
+    const std::string unknown = UnknownCommand(program, argc, argv);
+    fmt::print(stderr, "error: {}\n", unknown.empty() ? fmt::format("{} (see frazil --help)", error.what()) : unknown);
     return static_cast<int>(ExitCode::kUsage);
   }
   ConfigureLog(options);
   Context context(options);
   const Result<ExitCode> code = action(context);
   if (code) return static_cast<int>(*code);
-  fmt::print(stderr, "error: {}\n", code.error().ToString());
+  fmt::print(stderr, "{}\n", ErrorLine(code.error()));
   return static_cast<int>(CodeFor(context, code.error()));
 }
 

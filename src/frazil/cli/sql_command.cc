@@ -59,7 +59,7 @@ Status RunInteractive(sql::Session& session, Context& context, OutputFormat form
     }
     if (pending[last] != ';') continue;
     if (Status status = RunScript(session, pending, "", context, format); !status) {
-      fmt::print(stderr, "error: {}\n", status.error().ToString());
+      fmt::print(stderr, "{}\n", ErrorLine(status.error()));
     }
     pending.clear();
   }
