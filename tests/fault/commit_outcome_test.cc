@@ -22,7 +22,8 @@ class LateCatalog : public catalog::Catalog {
   explicit LateCatalog(std::shared_ptr<catalog::Catalog> inner) : inner_(std::move(inner)) {}
   void HoldNext() { hold_next_ = true; }
 
-  Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name, const std::vector<spec::TableRequirement>& requirements,
+  Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name,
+                                           const std::vector<spec::TableRequirement>& requirements,
                                            const std::vector<spec::TableUpdate>& updates) override {
     if (hold_next_) {
       hold_next_ = false;
@@ -38,17 +39,33 @@ class LateCatalog : public catalog::Catalog {
 
   const std::string& name() const override { return inner_->name(); }
   std::shared_ptr<io::FileIO> file_io() const override { return inner_->file_io(); }
-  Status CreateNamespace(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override { return inner_->CreateNamespace(n, p); }
+  Status CreateNamespace(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override {
+    return inner_->CreateNamespace(n, p);
+  }
   Status DropNamespace(const catalog::Namespace& n) override { return inner_->DropNamespace(n); }
-  Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& n) const override { return inner_->ListNamespaces(n); }
-  Result<std::map<std::string, std::string>> LoadNamespace(const catalog::Namespace& n) const override { return inner_->LoadNamespace(n); }
-  Status SetNamespaceProperties(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override { return inner_->SetNamespaceProperties(n, p); }
-  Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& n) const override { return inner_->ListTables(n); }
-  Result<catalog::LoadedTable> CreateTable(const catalog::TableName& n, spec::CreateTableRequest r) override { return inner_->CreateTable(n, std::move(r)); }
+  Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& n) const override {
+    return inner_->ListNamespaces(n);
+  }
+  Result<std::map<std::string, std::string>> LoadNamespace(const catalog::Namespace& n) const override {
+    return inner_->LoadNamespace(n);
+  }
+  Status SetNamespaceProperties(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override {
+    return inner_->SetNamespaceProperties(n, p);
+  }
+  Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& n) const override {
+    return inner_->ListTables(n);
+  }
+  Result<catalog::LoadedTable> CreateTable(const catalog::TableName& n, spec::CreateTableRequest r) override {
+    return inner_->CreateTable(n, std::move(r));
+  }
   Result<catalog::LoadedTable> LoadTable(const catalog::TableName& n) const override { return inner_->LoadTable(n); }
   Status DropTable(const catalog::TableName& n, bool purge) override { return inner_->DropTable(n, purge); }
-  Status RenameTable(const catalog::TableName& a, const catalog::TableName& b) override { return inner_->RenameTable(a, b); }
-  Result<catalog::LoadedTable> RegisterTable(const catalog::TableName& n, const std::string& l) override { return inner_->RegisterTable(n, l); }
+  Status RenameTable(const catalog::TableName& a, const catalog::TableName& b) override {
+    return inner_->RenameTable(a, b);
+  }
+  Result<catalog::LoadedTable> RegisterTable(const catalog::TableName& n, const std::string& l) override {
+    return inner_->RegisterTable(n, l);
+  }
 
  private:
   std::shared_ptr<catalog::Catalog> inner_;
@@ -78,7 +95,8 @@ class CommitOutcomeTest : public ::testing::Test {
     auto live = index::ReadLiveRows(now);
     ASSERT_THAT(live, IsOk());
     std::vector<std::string> found;
-    for (const index::LiveRow& row : *live) found.push_back(fmt::format("{} {} {}", row.row.id, row.row.value, row.row_id.value_or(-1)));
+    for (const index::LiveRow& row : *live)
+      found.push_back(fmt::format("{} {} {}", row.row.id, row.row.value, row.row_id.value_or(-1)));
     EXPECT_THAT(found, ::testing::UnorderedElementsAreArray(rows));
   }
   /// The operation fails with `code` while `times` lasts.
@@ -94,8 +112,10 @@ class CommitOutcomeTest : public ::testing::Test {
   std::shared_ptr<io::MemoryFileIO> io_ = std::make_shared<io::MemoryFileIO>();
   std::shared_ptr<catalog::Catalog> inner_ = catalog::MakeMemoryCatalog("test", "memory:/warehouse", io_, clock_);
   std::function<Status(std::string_view)> decide_;
-  std::shared_ptr<catalog::Catalog> faulty_ = catalog::MakeFaultInjectingCatalog(
-      inner_, [this](std::string_view operation, const catalog::TableName&) { return decide_ ? decide_(operation) : Status(); });
+  std::shared_ptr<catalog::Catalog> faulty_ =
+      catalog::MakeFaultInjectingCatalog(inner_, [this](std::string_view operation, const catalog::TableName&) {
+        return decide_ ? decide_(operation) : Status();
+      });
   std::unique_ptr<Pipeline> pipeline_;
 };
 

@@ -55,8 +55,9 @@ class World {
   }
 
   Result<std::shared_ptr<catalog::Catalog>> Open() const {
-    return catalog::OpenSqliteCatalog({.name = "local", .file = dir_.Join("catalog.db"), .warehouse = "file://" + dir_.Join("warehouse")},
-                                      io::MakeLocalFileIO());
+    return catalog::OpenSqliteCatalog(
+        {.name = "local", .file = dir_.Join("catalog.db"), .warehouse = "file://" + dir_.Join("warehouse")},
+        io::MakeLocalFileIO());
   }
   Result<table::Table> Table() const {
     FRAZIL_ASSIGN(auto opened, Open());
@@ -108,8 +109,8 @@ class World {
     auto rows = index::ReadLiveRows(*table);
     EXPECT_THAT(rows, IsOk());
     for (const index::LiveRow& row : *rows) {
-      lines.push_back(fmt::format("{} {} {} _row_id {} sequence {}", row.row.id, row.row.value, row.row.part, row.row_id.value_or(-1),
-                                  row.last_updated.value_or(-1)));
+      lines.push_back(fmt::format("{} {} {} _row_id {} sequence {}", row.row.id, row.row.value, row.row.part,
+                                  row.row_id.value_or(-1), row.last_updated.value_or(-1)));
     }
     std::sort(lines.begin(), lines.end());
     const auto marker = table::FindEffectiveMarker(*table, spec::kMainBranch);
@@ -117,7 +118,8 @@ class World {
     for (const auto& [id, pipeline] : marker->marker.pipelines) {
       lines.push_back(fmt::format("marker {}", pipeline.partitions.at(0).next));
     }
-    lines.push_back(fmt::format("{} snapshots, next row id {}", table->metadata()->snapshots.size(), table->metadata()->next_row_id));
+    lines.push_back(fmt::format("{} snapshots, next row id {}", table->metadata()->snapshots.size(),
+                                table->metadata()->next_row_id));
     EXPECT_THAT(Violations(*table), ::testing::IsEmpty());
     EXPECT_THAT(MissingFiles(*table), IsOkAnd(::testing::IsEmpty()));
     return lines;
@@ -155,7 +157,8 @@ TEST_P(CrashTest, KillAtEveryWriteThenGoOn) {
   const std::vector<std::string> expected = undisturbed.Outcome();
   const std::vector<std::string> rows = ExpectedRows();
   ASSERT_EQ(expected.size(), rows.size() + 2);
-  for (size_t i = 0; i < rows.size(); ++i) EXPECT_TRUE(expected[i].starts_with(rows[i])) << expected[i] << " not " << rows[i];
+  for (size_t i = 0; i < rows.size(); ++i)
+    EXPECT_TRUE(expected[i].starts_with(rows[i])) << expected[i] << " not " << rows[i];
   EXPECT_EQ(undisturbed.NumOrphans(), 0u);
 
   for (uint64_t kill_at = 1 + static_cast<uint64_t>(GetParam()); kill_at <= num_points; kill_at += kNumShards) {

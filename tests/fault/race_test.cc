@@ -53,8 +53,8 @@ class Race {
   std::function<void()> before_commit_;
 
  public:
-  std::shared_ptr<catalog::Catalog> faulty =
-      catalog::MakeFaultInjectingCatalog(inner, [this](std::string_view operation, const catalog::TableName&) -> Status {
+  std::shared_ptr<catalog::Catalog> faulty = catalog::MakeFaultInjectingCatalog(
+      inner, [this](std::string_view operation, const catalog::TableName&) -> Status {
         if (operation == "commit.before" && before_commit_) std::exchange(before_commit_, nullptr)();
         return {};
       });
@@ -75,7 +75,9 @@ TEST(Race, ResolvesAgainWhenARowOfTheBatchIsDeleted) {
 TEST(Race, ResolvesAgainWhenAKeyOfTheBatchIsInserted) {
   Race race;
   ASSERT_THAT(race.pipeline->Commit({{1, "a", ""}}), IsOk());
-  race.BeforeNextCommit([&] { EXPECT_THAT(index::ForeignInsert(*race.other, {{2, "f", ""}, {3, "f", ""}}, race.clock), IsOk()); });
+  race.BeforeNextCommit([&] {
+    EXPECT_THAT(index::ForeignInsert(*race.other, {{2, "f", ""}, {3, "f", ""}}, race.clock), IsOk());
+  });
   ASSERT_THAT(race.pipeline->Commit({{2, "x", ""}, {3, std::nullopt, ""}}), IsOk());
   EXPECT_EQ(race.Rows().size(), 2u);
   EXPECT_EQ(race.Rows()[2].row.value, "x");
@@ -88,7 +90,9 @@ TEST(Race, ResolvesAgainWhenAFileOfTheBatchIsRewritten) {
   ASSERT_THAT(race.pipeline->Commit({{1, "a", ""}, {2, "b", ""}, {3, "c", ""}}), IsOk());
   ASSERT_THAT(race.pipeline->Commit({{1, "d", ""}}), IsOk());
   race.BeforeNextCommit([&] {
-    EXPECT_THAT(index::ForeignRewrite(*race.other, [](const std::string&) { return true; }, race.clock), IsOk());
+    EXPECT_THAT(index::ForeignRewrite(
+                    *race.other, [](const std::string&) { return true; }, race.clock),
+                IsOk());
   });
   ASSERT_THAT(race.pipeline->Commit({{1, "x", ""}, {2, std::nullopt, ""}}), IsOk());
   EXPECT_EQ(race.Rows().size(), 2u);
@@ -174,9 +178,12 @@ TEST(Race, StopsWhenTheSchemaChangesUnderABatch) {
                     *race.other,
                     [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
                       std::vector<spec::Field> fields = base.schema()->fields();
-                      fields.push_back({.id = spec::FieldId{4}, .name = "more", .type = spec::Type::Primitive(spec::TypeId::kInt)});
-                      FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, fields, base.schema()->identifier_field_ids()));
-                      return std::vector<spec::TableUpdate>{spec::update::AddSchema{schema}, spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
+                      fields.push_back(
+                          {.id = spec::FieldId{4}, .name = "more", .type = spec::Type::Primitive(spec::TypeId::kInt)});
+                      FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, fields,
+                                                                    base.schema()->identifier_field_ids()));
+                      return std::vector<spec::TableUpdate>{spec::update::AddSchema{schema},
+                                                            spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
                     },
                     race.clock),
                 IsOk());
@@ -217,7 +224,9 @@ TEST(Race, EqualsTheOthersFirstThenTheBatchOverRandomRaces) {
         }
         case 2:
           story += "\n  rewrite";
-          EXPECT_THAT(index::ForeignRewrite(*race.other, [](const std::string&) { return true; }, race.clock), IsOk());
+          EXPECT_THAT(index::ForeignRewrite(
+                          *race.other, [](const std::string&) { return true; }, race.clock),
+                      IsOk());
           break;
         case 3: {
           const size_t to = static_cast<size_t>(below(states.size()));
@@ -261,7 +270,8 @@ TEST(Race, EqualsTheOthersFirstThenTheBatchOverRandomRaces) {
       } else {
         for (const auto& [other_id, other_row] : before) ASSERT_NE(row.row_id, other_row.row_id) << story;
       }
-      const bool is_in_batch = std::any_of(batch.begin(), batch.end(), [&, key = id](const Change& change) { return change.id == key; });
+      const bool is_in_batch =
+          std::any_of(batch.begin(), batch.end(), [&, key = id](const Change& change) { return change.id == key; });
       ASSERT_EQ(row.row.value, is_in_batch ? "N" : before.at(id).row.value) << id << story;
     }
     race.ExpectSound();

@@ -107,7 +107,8 @@ class Storm {
     if (!is_stormy_ || Below(12) != 0) return {};
     const bool may_be_applied = operation == "commit.after";
     const ErrorCode code = Below(2) == 0 ? ErrorCode::kUnavailable : ErrorCode::kCommitUnknown;
-    return Fail(may_be_applied || operation == "commit.before" ? code : ErrorCode::kUnavailable, "injected at {}", operation);
+    return Fail(may_be_applied || operation == "commit.before" ? code : ErrorCode::kUnavailable, "injected at {}",
+                operation);
   }
 
   Status Ingest() {
@@ -126,7 +127,11 @@ class Storm {
     table::Table other = Calm();
     switch (Below(4)) {
       case 0: EXPECT_THAT(index::ForeignInsert(other, {{foreign_id_++, "f", "x"}}, clock_), IsOk()); break;
-      case 1: EXPECT_THAT(index::ForeignRewrite(other, [](const std::string&) { return true; }, clock_), IsOk()); break;
+      case 1:
+        EXPECT_THAT(index::ForeignRewrite(
+                        other, [](const std::string&) { return true; }, clock_),
+                    IsOk());
+        break;
       case 2: EXPECT_THAT(index::ForeignDelete(other, {foreign_id_ - 1}, clock_), IsOk()); break;
       default: break;
     }

@@ -54,7 +54,8 @@ TEST(UpsertStream, KeepsTheRowIdOfAnUpdateAndGivesANewOneAfterATombstone) {
 }
 
 TEST(UpsertStream, MovesARowWhosePartitionChanges) {
-  Given({{1, "x", "new"}, {2, "y", "new"}}, {.partitioning = Partitioning::kByPart, .properties = {}, .catalog = nullptr})
+  Given({{1, "x", "new"}, {2, "y", "new"}},
+        {.partitioning = Partitioning::kByPart, .properties = {}, .catalog = nullptr})
       .Commit()
       .Upsert({1, "x", "paid"})
       .Commit()
@@ -67,7 +68,8 @@ TEST(UpsertStream, MovesARowWhosePartitionChanges) {
 }
 
 TEST(UpsertStream, DeletesByKeyAloneWhateverThePartition) {
-  Given({{1, "a", "2024"}, {2, "b", "2025"}}, {.partitioning = Partitioning::kByPart, .properties = {}, .catalog = nullptr})
+  Given({{1, "a", "2024"}, {2, "b", "2025"}},
+        {.partitioning = Partitioning::kByPart, .properties = {}, .catalog = nullptr})
       .Commit()
       .Delete({1, 77})
       .Commit()
@@ -116,13 +118,14 @@ TEST(UpsertStream, RemovesAFileWhoseEveryRowIsGone) {
 }
 
 TEST(UpsertStream, KeepsPuffinsWholeWhenSeveralFilesShareOne) {
-  Scenario scenario(Scenario::Options{.properties = {{"frazil.write.dv.max-blobs-per-puffin", "3"}}, .catalog = nullptr});
+  Scenario scenario(
+      Scenario::Options{.properties = {{"frazil.write.dv.max-blobs-per-puffin", "3"}}, .catalog = nullptr});
   for (int64_t file = 0; file < 5; ++file) {
     scenario.Upsert({{file * 10 + 1, "a", ""}, {file * 10 + 2, "b", ""}, {file * 10 + 3, "c", ""}}).Commit();
   }
   scenario.Delete({1, 11, 21, 31, 41}).Commit().ExpectVectors(5);
-  scenario.Delete({2}).Commit().ExpectVectors(5);       // the siblings are rewritten with it
-  scenario.Delete({3, 12}).Commit().ExpectVectors(4);   // one file goes, one vector grows
+  scenario.Delete({2}).Commit().ExpectVectors(5);      // the siblings are rewritten with it
+  scenario.Delete({3, 12}).Commit().ExpectVectors(4);  // one file goes, one vector grows
   scenario.ForeignDelete({22}).Delete({32}).Commit().ExpectVectors(4);
 }
 
@@ -154,7 +157,8 @@ TEST(UpsertStream, GoesOnAtTheRightPlaceAfterOthersExpiredEverything) {
 }
 
 TEST(UpsertStream, GoesOnAtTheRightPlaceFromTheProperty) {
-  Scenario scenario = Given({{1, "a", ""}, {2, "b", ""}}, {.properties = {{"write.metadata.previous-versions-max", "1"}}, .catalog = nullptr});
+  Scenario scenario = Given({{1, "a", ""}, {2, "b", ""}},
+                            {.properties = {{"write.metadata.previous-versions-max", "1"}}, .catalog = nullptr});
   scenario.Commit().Upsert({1, "c", ""}).Commit();
   for (int64_t i = 0; i < 5; ++i) scenario.ForeignInsert({{100 + i, "f", ""}});
   scenario.ExpireAllButHead().ForeignInsert({{200, "f", ""}}).ExpireAllButHead();
@@ -169,10 +173,11 @@ TEST(UpsertStream, IsRightOverRandomHistories) {
     std::mt19937_64 random(seed);
     const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
     const Partitioning partitionings[] = {Partitioning::kNone, Partitioning::kByPart, Partitioning::kByBucket};
-    Scenario scenario(Scenario::Options{.partitioning = partitionings[below(3)],
-                                        .properties = {{"frazil.write.dv.max-blobs-per-puffin", std::to_string(1 + below(3))},
-                                                       {"write.target-file-size-bytes", below(4) == 0 ? "1" : "1000000"}},
-                                        .catalog = nullptr});
+    Scenario scenario(
+        Scenario::Options{.partitioning = partitionings[below(3)],
+                          .properties = {{"frazil.write.dv.max-blobs-per-puffin", std::to_string(1 + below(3))},
+                                         {"write.target-file-size-bytes", below(4) == 0 ? "1" : "1000000"}},
+                          .catalog = nullptr});
     int64_t foreign_id = 1000;
     for (int step = 0; step < 10; ++step) {
       switch (below(8)) {

@@ -24,7 +24,8 @@ std::shared_ptr<catalog::Catalog> CatalogOf(const Scenario::Options& options, Cl
 }
 
 table::Table CreateTable(const Scenario::Options& options, Clock& clock) {
-  auto table = index::CreateTestTable(CatalogOf(options, clock), {{"db"}, "t"}, options.partitioning, options.properties);
+  auto table =
+      index::CreateTestTable(CatalogOf(options, clock), {{"db"}, "t"}, options.partitioning, options.properties);
   EXPECT_THAT(table, IsOk());
   return *std::move(table);
 }
@@ -77,7 +78,8 @@ void CheckVectors(const table::Table& table, const table::LiveFiles& live, std::
   std::set<std::string> with_vector;
   std::map<std::string, size_t> live_blobs;
   for (const table::LiveDelete& file : live.delete_files) {
-    if (file.file.content == spec::FileContent::kEqualityDeletes) wrong.push_back("equality delete: " + file.file.file_path);
+    if (file.file.content == spec::FileContent::kEqualityDeletes)
+      wrong.push_back("equality delete: " + file.file.file_path);
     if (!file.file.is_deletion_vector()) {
       wrong.push_back("no vector: " + file.file.file_path);
       continue;
@@ -113,7 +115,8 @@ void CheckRows(const table::Table& table, const std::vector<LiveRow>& rows, std:
     }
     if (!row_ids.insert(*row.row_id).second) wrong.push_back(fmt::format("doubled _row_id {}", *row.row_id));
     if (*row.row_id >= table.metadata()->next_row_id.value()) {
-      wrong.push_back(fmt::format("_row_id {} is not below next-row-id {}", *row.row_id, table.metadata()->next_row_id));
+      wrong.push_back(
+          fmt::format("_row_id {} is not below next-row-id {}", *row.row_id, table.metadata()->next_row_id));
     }
     if (*row.last_updated > table.metadata()->last_sequence_number.value()) {
       wrong.push_back(fmt::format("key {} was updated in the future", row.row.id));
@@ -143,11 +146,13 @@ Result<std::set<std::string>> ReachableFiles(const table::Table& table) {
 
 std::string JsonLine(const Change& change) {
   if (!change.value) return fmt::format("{{\"op\": \"d\", \"id\": {}}}\n", change.id);
-  return fmt::format("{{\"op\": \"u\", \"id\": {}, \"value\": \"{}\", \"part\": \"{}\"}}\n", change.id, *change.value, change.part);
+  return fmt::format("{{\"op\": \"u\", \"id\": {}, \"value\": \"{}\", \"part\": \"{}\"}}\n", change.id, *change.value,
+                     change.part);
 }
 
 ingest::ChangeBatch BatchOf(const std::vector<Change>& changes, int64_t start) {
-  auto decoder = ingest::JsonDecoder::Make(index::TestSchema(), {.form = ingest::JsonForm::kFlat, .op_column = kOpColumn});
+  auto decoder =
+      ingest::JsonDecoder::Make(index::TestSchema(), {.form = ingest::JsonForm::kFlat, .op_column = kOpColumn});
   EXPECT_THAT(decoder, IsOk());
   for (const Change& change : changes) {
     std::string line = JsonLine(change);
@@ -205,13 +210,16 @@ Result<std::vector<std::string>> MissingFiles(const table::Table& table) {
 Scenario::Scenario() : Scenario(Options{}) {}
 
 Pipeline::Pipeline(table::Table table, Clock& clock, std::string id)
-    : table_(std::move(table)), clock_(clock), identity_{.id = std::move(id), .writer = "test", .source = {{"kind", "test"}}},
+    : table_(std::move(table)),
+      clock_(clock),
+      identity_{.id = std::move(id), .writer = "test", .source = {{"kind", "test"}}},
       index_(NewIndex()) {}
 
 Result<table::CommitOutcome> Pipeline::Commit(const std::vector<Change>& changes) {
   const ingest::ChangeBatch batch = BatchOf(changes, next_);
   FRAZIL_ASSIGN(std::vector<ingest::KeyChange> collapsed, ingest::Collapse(batch, *index::TestSchema(), TestKey()));
-  ingest::BatchCommit commit(batch, std::move(collapsed), identity_, *index_, table_.metadata()->schema(), nullptr, clock_);
+  ingest::BatchCommit commit(batch, std::move(collapsed), identity_, *index_, table_.metadata()->schema(), nullptr,
+                             clock_);
   FRAZIL_ASSIGN(const table::CommitOutcome outcome, commit.Run(table_));
   next_ = batch.end;
   return outcome;
@@ -284,7 +292,9 @@ Scenario& Scenario::ForeignDelete(const std::set<int64_t>& ids) {
 }
 
 Scenario& Scenario::ForeignRewrite() {
-  EXPECT_THAT(index::ForeignRewrite(table(), [](const std::string&) { return true; }, *clock_), IsOk());
+  EXPECT_THAT(index::ForeignRewrite(
+                  table(), [](const std::string&) { return true; }, *clock_),
+              IsOk());
   Check();
   return *this;
 }

@@ -83,8 +83,7 @@ TEST(CanonicalKey, WritesDecimalsInTheFewestBytes) {
   EXPECT_EQ(HexOfFirst(money, R"(["1.28"])"), "020080");
   EXPECT_EQ(HexOfFirst(money, R"(["-1.28"])"), "0180");
   EXPECT_EQ(HexOfFirst(money, R"(["-1.29"])"), "02ff7f");
-  EXPECT_EQ(HexOfFirst(money, R"(["999999999999999999999999999999999999.99"])"),
-            "104b3b4ca85a86c47a098a223fffffffff");
+  EXPECT_EQ(HexOfFirst(money, R"(["999999999999999999999999999999999999.99"])"), "104b3b4ca85a86c47a098a223fffffffff");
 }
 
 TEST(CanonicalKey, IsTheSameForDecimalsOfOneScale) {
@@ -115,7 +114,8 @@ TEST(CanonicalKey, OrdersFieldsByIdWhateverTheirOrder) {
 TEST(CanonicalKey, KeepsNeighbouringTextsApart) {
   const Type text = Type::Primitive(TypeId::kString);
   ASSERT_OK_AND_ASSIGN(const CanonicalKey key, CanonicalKey::Make(*SchemaOf({text, text}, {1, 2}), 0));
-  ASSERT_OK_AND_ASSIGN(const auto hashes, key.HashRows({ArrayOf(text, R"(["ab", "a"])"), ArrayOf(text, R"(["c", "bc"])")}));
+  ASSERT_OK_AND_ASSIGN(const auto hashes,
+                       key.HashRows({ArrayOf(text, R"(["ab", "a"])"), ArrayOf(text, R"(["c", "bc"])")}));
   EXPECT_NE(hashes[0], hashes[1]);
 }
 

@@ -165,7 +165,9 @@ TEST(KeyIndex, KnowsRowIdsThatARewriteStored) {
   ASSERT_THAT(ForeignInsert(test.table, {{1, "a"}, {2, "b"}}, test.clock), IsOk());
   ASSERT_THAT(ForeignInsert(test.table, {{3, "c"}}, test.clock), IsOk());
   ASSERT_THAT(ForeignDelete(test.table, {1}, test.clock), IsOk());
-  ASSERT_THAT(ForeignRewrite(test.table, [](const std::string&) { return true; }, test.clock), IsOk());
+  ASSERT_THAT(ForeignRewrite(
+                  test.table, [](const std::string&) { return true; }, test.clock),
+              IsOk());
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   EXPECT_EQ(LocationsIn(*index, {1, 2, 3}), LocationsByScan(test.table));
@@ -178,7 +180,9 @@ TEST(KeyIndex, KnowsRowIdsThatARewriteStored) {
 TEST(KeyIndex, KnowsTheStoredRowIdOfARowThatComesBack) {
   MemoryTable test;
   ASSERT_THAT(ForeignInsert(test.table, {{1, "a"}, {2, "b"}}, test.clock), IsOk());
-  ASSERT_THAT(ForeignRewrite(test.table, [](const std::string&) { return true; }, test.clock), IsOk());
+  ASSERT_THAT(ForeignRewrite(
+                  test.table, [](const std::string&) { return true; }, test.clock),
+              IsOk());
   const spec::SnapshotId rewritten = *test.table.metadata()->current_snapshot_id;
   ASSERT_THAT(ForeignDelete(test.table, {1}, test.clock), IsOk());
   const auto index = NewIndex();
@@ -249,7 +253,9 @@ class History {
       }
       case 5: {
         std::map<std::string, bool> picked;  // by first sight: paths are random, their order is not
-        const auto is_picked = [&](const std::string& path) { return picked.try_emplace(path, Below(2) == 0).first->second; };
+        const auto is_picked = [&](const std::string& path) {
+          return picked.try_emplace(path, Below(2) == 0).first->second;
+        };
         EXPECT_THAT(ForeignRewrite(test_.table, is_picked, test_.clock), IsOk());
         return "rewrite some files";
       }

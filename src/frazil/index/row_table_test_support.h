@@ -47,11 +47,12 @@ inline spec::SchemaPtr TestSchema() {
   using spec::FieldId;
   using spec::Type;
   using spec::TypeId;
-  return *spec::Schema::Make(spec::SchemaId{0},
-                             {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
-                              {.id = FieldId{2}, .name = "value", .type = Type::Primitive(TypeId::kString)},
-                              {.id = FieldId{3}, .name = "part", .type = Type::Primitive(TypeId::kString)}},
-                             {FieldId{1}});
+  return *spec::Schema::Make(
+      spec::SchemaId{0},
+      {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
+       {.id = FieldId{2}, .name = "value", .type = Type::Primitive(TypeId::kString)},
+       {.id = FieldId{3}, .name = "part", .type = Type::Primitive(TypeId::kString)}},
+      {FieldId{1}});
 }
 
 enum class Partitioning { kNone, kByPart, kByBucket };
@@ -77,7 +78,8 @@ inline Result<table::Table> CreateTestTable(const std::shared_ptr<catalog::Catal
 
 /// A table in memory with a clock of its own.
 struct MemoryTable {
-  explicit MemoryTable(Partitioning partitioning = Partitioning::kNone, std::map<std::string, std::string> properties = {})
+  explicit MemoryTable(Partitioning partitioning = Partitioning::kNone,
+                       std::map<std::string, std::string> properties = {})
       : io(std::make_shared<io::MemoryFileIO>()),
         catalog(catalog::MakeMemoryCatalog("test", "memory:/warehouse", io, clock)),
         table(*CreateTestTable(catalog, name, partitioning, std::move(properties))) {}
@@ -114,7 +116,9 @@ inline Result<std::vector<LiveRow>> ReadLiveRows(const table::Table& table, cons
       };
       for (int64_t i = 0; i < batch->num_rows(); ++i) {
         rows.push_back({.row = {*number(0, i), TextAt(*batch->column(1), i), TextAt(*batch->column(2), i)},
-                        .path = task.data_file.file.file_path, .position = *number(5, i), .row_id = number(3, i),
+                        .path = task.data_file.file.file_path,
+                        .position = *number(5, i),
+                        .row_id = number(3, i),
                         .last_updated = number(4, i)});
       }
     }
@@ -201,7 +205,8 @@ inline Status ForeignInsert(table::Table& table, const std::vector<TestRow>& row
       clock);
 }
 
-inline Result<table::OwnDeletes> PositionsOf(const table::Table& base, const std::function<bool(const LiveRow&)>& is_wanted) {
+inline Result<table::OwnDeletes> PositionsOf(const table::Table& base,
+                                             const std::function<bool(const LiveRow&)>& is_wanted) {
   FRAZIL_ASSIGN(const std::vector<LiveRow> rows, ReadLiveRows(base));
   table::OwnDeletes deletes;
   for (const LiveRow& row : rows) {
@@ -258,8 +263,8 @@ inline Status SetHead(table::Table& table, spec::SnapshotId snapshot_id, Clock& 
   return table::CommitUpdates(
       table,
       [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-        return std::vector<spec::TableUpdate>{
-            spec::update::SetSnapshotRef{spec::kMainBranch, {.snapshot_id = snapshot_id, .type = spec::RefType::kBranch}}};
+        return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
+            spec::kMainBranch, {.snapshot_id = snapshot_id, .type = spec::RefType::kBranch}}};
       },
       clock);
 }

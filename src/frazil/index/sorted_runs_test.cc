@@ -73,7 +73,8 @@ TEST(SortedRuns, AgreesWithBruteForce) {
       if (below(4) == 0) dead_files.insert(static_cast<uint32_t>(below(num_adds)));
       std::vector<RunEntry> entries;
       const uint64_t size = below(5) == 0 ? below(400) : below(20);
-      for (uint32_t i = 0; i < size; ++i) entries.push_back({{below(key_range), static_cast<uint32_t>(below(2))}, file, i});
+      for (uint32_t i = 0; i < size; ++i)
+        entries.push_back({{below(key_range), static_cast<uint32_t>(below(2))}, file, i});
       all.insert(entries.begin(), entries.end());
       runs.Add(std::move(entries), is_dead);
     }

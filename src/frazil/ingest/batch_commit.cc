@@ -35,15 +35,18 @@ Result<std::shared_ptr<arrow::RecordBatch>> TakeRows(const ChangeBatch& batch, c
     return Fail(ErrorCode::kResourceExhausted, "row ids: {}", status.message());
   }
   columns.push_back(std::move(row_id_column));
-  auto schema = batch.rows->schema()->AddField(batch.rows->num_columns(), arrow::field(spec::kRowIdColumn, arrow::int64()));
+  auto schema =
+      batch.rows->schema()->AddField(batch.rows->num_columns(), arrow::field(spec::kRowIdColumn, arrow::int64()));
   if (!schema.ok()) return Fail(ErrorCode::kInternal, "row ids: {}", schema.status().message());
-  return arrow::RecordBatch::Make(schema.MoveValueUnsafe(), static_cast<int64_t>(resolution.rows.size()), std::move(columns));
+  return arrow::RecordBatch::Make(schema.MoveValueUnsafe(), static_cast<int64_t>(resolution.rows.size()),
+                                  std::move(columns));
 }
 
 }  // namespace
 
 table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline, int64_t next,
-                                 const spec::TableMetadata& metadata, spec::SnapshotId snapshot_id, const Clock& clock) {
+                                 const spec::TableMetadata& metadata, spec::SnapshotId snapshot_id,
+                                 const Clock& clock) {
   table::PipelineMarker& ours = marker.pipelines[pipeline.id];
   ours.writer = pipeline.writer;
   ours.source = pipeline.source;
@@ -61,8 +64,13 @@ table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& p
 
 BatchCommit::BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> changes, const PipelineIdentity& pipeline,
                          index::KeyIndex& index, spec::SchemaPtr schema, Executor* executor, Clock& clock)
-    : batch_(batch), changes_(std::move(changes)), pipeline_(pipeline), index_(index), schema_(std::move(schema)),
-      executor_(executor), clock_(clock) {}
+    : batch_(batch),
+      changes_(std::move(changes)),
+      pipeline_(pipeline),
+      index_(index),
+      schema_(std::move(schema)),
+      executor_(executor),
+      clock_(clock) {}
 
 Status BatchCommit::CheckFence(const table::EffectiveMarker& marker) const {
   int64_t next = 0;
@@ -72,10 +80,11 @@ Status BatchCommit::CheckFence(const table::EffectiveMarker& marker) const {
   }
   if (marker.proof != table::EffectiveMarker::Proof::kUnproven && next == batch_.start) return {};
   // Somebody else moved the marker: committing now would double records or leave a gap.
-  return tl::unexpected(Error(ErrorCode::kFenced, fmt::format("the table stands at record {} of {}, this batch begins at {}",
-                                                              next, pipeline_.id, batch_.start))
-                            .WithHint("another process ingests it, or the table was rolled back; run the command again "
-                                      "to continue from where the table stands"));
+  return tl::unexpected(
+      Error(ErrorCode::kFenced, fmt::format("the table stands at record {} of {}, this batch begins at {}", next,
+                                            pipeline_.id, batch_.start))
+          .WithHint("another process ingests it, or the table was rolled back; run the command again "
+                    "to continue from where the table stands"));
 }
 
 Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::SnapshotId snapshot_id) {
@@ -100,7 +109,8 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
   used.insert(merged.puffin_paths.begin(), merged.puffin_paths.end());
   for (const spec::DataFile& file : files_) used.insert(file.file_path);
 
-  table::FileChanges changes = MarkerChanges(std::move(effective.marker), pipeline_, batch_.end, metadata, snapshot_id, clock_);
+  table::FileChanges changes =
+      MarkerChanges(std::move(effective.marker), pipeline_, batch_.end, metadata, snapshot_id, clock_);
   for (const spec::DataFile& file : files_) changes.added_data_files.push_back({.file = file});
   changes.added_delete_files = std::move(merged.added_delete_files);
   changes.removed_delete_files = std::move(merged.removed_delete_files);

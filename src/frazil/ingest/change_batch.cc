@@ -11,9 +11,8 @@ std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std
   std::vector<uint32_t> order(hashes.size());
   std::iota(order.begin(), order.end(), 0u);
   // By key, and inside a key by offset: row numbers are offsets.
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return hashes[a] != hashes[b] ? hashes[a] < hashes[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return hashes[a] != hashes[b] ? hashes[a] < hashes[b] : a < b; });
   std::vector<KeyChange> changes;
   for (const uint32_t row : order) {
     if (kinds[row] == ChangeKind::kPoison) continue;

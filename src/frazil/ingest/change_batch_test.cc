@@ -40,9 +40,9 @@ TEST(Collapse, PassesPoisonOver) {
 }
 
 TEST(Collapse, GivesOneChangeAKeyAscendingByHash) {
-  const std::vector<KeyChange> changes =
-      CollapseRows({{5, 0}, {1, 9}, {5, 0}, {1, 3}, {0, 0}}, {kU, kU, kT, kU, kP});
-  EXPECT_THAT(changes, ElementsAre(KeyChange{{1, 3}, 3, false}, KeyChange{{1, 9}, 1, false}, KeyChange{{5, 0}, -1, true}));
+  const std::vector<KeyChange> changes = CollapseRows({{5, 0}, {1, 9}, {5, 0}, {1, 3}, {0, 0}}, {kU, kU, kT, kU, kP});
+  EXPECT_THAT(changes,
+              ElementsAre(KeyChange{{1, 3}, 3, false}, KeyChange{{1, 9}, 1, false}, KeyChange{{5, 0}, -1, true}));
 }
 
 // ---- Where batches are cut changes nothing, row identity included (rule 1). ----

@@ -17,7 +17,9 @@ constexpr int64_t kBatchShareOfLimit = 8;
 class FileIngest {
  public:
   FileIngest(table::Table& table, FileSource& source, const FileIngestOptions& options)
-      : table_(table), source_(source), options_(options),
+      : table_(table),
+        source_(source),
+        options_(options),
         clock_(options.clock != nullptr ? *options.clock : Clock::System()),
         pipeline_{.id = source.id(), .writer = "frazil ingest", .source = source.identity()} {}
 
@@ -38,9 +40,10 @@ class FileIngest {
   Status Start() {
     const spec::TableMetadata& metadata = *table_.metadata();
     if (metadata.format_version < 3) {
-      return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
-                                                                        metadata.format_version, table_.name().ToString()))
-                                .WithHint("deletion vectors need version 3"));
+      return tl::unexpected(
+          Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
+                                                      metadata.format_version, table_.name().ToString()))
+              .WithHint("deletion vectors need version 3"));
     }
     schema_ = metadata.schema();
     // The index lives as long as this run, so its hash seed need not be remembered.
@@ -63,8 +66,8 @@ class FileIngest {
   }
 
   Status ReadAll(JsonDecoder& decoder) {
-    const int64_t max_batch_bytes =
-        options_.budget == nullptr ? std::numeric_limits<int64_t>::max() : options_.budget->limit_bytes() / kBatchShareOfLimit;
+    const int64_t max_batch_bytes = options_.budget == nullptr ? std::numeric_limits<int64_t>::max()
+                                                               : options_.budget->limit_bytes() / kBatchShareOfLimit;
     for (;;) {
       if (options_.stop != nullptr && options_.stop->load()) {
         FRAZIL_TRY(WaitForCommit());
@@ -79,16 +82,16 @@ class FileIngest {
           // What came before the record is good: it is committed, so that a mended file goes on at this record.
           FRAZIL_TRY(Cut(decoder, ordinal));
           FRAZIL_TRY(WaitForCommit());
-          return tl::unexpected(std::move(status).error().WithContext(fmt::format("record {} (line {}) of {}", ordinal,
-                                                                                  ordinal + 1, pipeline_.id)));
+          return tl::unexpected(std::move(status).error().WithContext(
+              fmt::format("record {} (line {}) of {}", ordinal, ordinal + 1, pipeline_.id)));
         }
         if (progress_.poison++ == 0) {
           progress_.first_poison = fmt::format("record {}: {}", ordinal, status.error().ToString());
         }
       }
       if (progress_.records % kProgressEvery == 0) Report();
-      const bool is_full = source_.next_ordinal() - batch_start_ >= options_.commit_every ||
-                           decoder.buffered_bytes() >= max_batch_bytes;
+      const bool is_full =
+          source_.next_ordinal() - batch_start_ >= options_.commit_every || decoder.buffered_bytes() >= max_batch_bytes;
       if (is_full) FRAZIL_TRY(Cut(decoder, source_.next_ordinal()));
     }
     return Cut(decoder, source_.next_ordinal());
@@ -150,9 +153,9 @@ class FileIngest {
   std::unique_ptr<index::CanonicalKey> key_;
   std::unique_ptr<index::KeyIndex> index_;
   IngestProgress progress_;
-  int64_t batch_start_ = 0;   // of the buffer that is being filled
-  ChangeBatch batch_;         // the one being committed
-  IngestProgress done_;       // touched by the commit; read after it was waited for
+  int64_t batch_start_ = 0;  // of the buffer that is being filled
+  ChangeBatch batch_;        // the one being committed
+  IngestProgress done_;      // touched by the commit; read after it was waited for
   std::future<Status> commit_;
 };
 

@@ -25,7 +25,7 @@ enum class PoisonPolicy {
 };
 
 struct IngestProgress {
-  int64_t records = 0;            ///< read in this run, poison included
+  int64_t records = 0;  ///< read in this run, poison included
   int64_t bytes = 0;
   int64_t committed_records = 0;  ///< in the table, earlier runs included
   int64_t commits = 0;            ///< of this run
@@ -33,7 +33,7 @@ struct IngestProgress {
   int64_t updates = 0;
   int64_t deletes = 0;
   int64_t poison = 0;
-  std::string first_poison;       ///< reason and record of the first one
+  std::string first_poison;  ///< reason and record of the first one
   std::map<std::string, int64_t, std::less<>> ignored_members;
 };
 

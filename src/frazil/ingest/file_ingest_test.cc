@@ -54,7 +54,9 @@ class FileIngestTest : public ::testing::Test {
   std::vector<std::string> notices_;
 };
 
-std::string Line(int64_t id, const std::string& value) { return fmt::format("{{\"id\": {}, \"value\": \"{}\"}}\n", id, value); }
+std::string Line(int64_t id, const std::string& value) {
+  return fmt::format("{{\"id\": {}, \"value\": \"{}\"}}\n", id, value);
+}
 
 TEST_F(FileIngestTest, UpsertsAndSaysWhatItDid) {
   Write(Line(1, "a") + Line(2, "b") + Line(1, "c") + "\n" + Line(2, "d") + Line(3, "e") + Line(4, "f"));
@@ -177,7 +179,9 @@ class ExpiredHistoryTest : public FileIngestTest {
                     test_.clock),
                 IsOk());
     for (int i = 0; i < 3; ++i) {
-      ASSERT_THAT(index::ForeignRewrite(table, [](const std::string&) { return true; }, test_.clock), IsOk());
+      ASSERT_THAT(index::ForeignRewrite(
+                      table, [](const std::string&) { return true; }, test_.clock),
+                  IsOk());
     }
     ASSERT_THAT(index::ExpireAllButHead(table, test_.clock), IsOk());
     ASSERT_THAT(index::ForeignInsert(table, {{100, "foreign", ""}}, test_.clock), IsOk());
@@ -239,8 +243,10 @@ TEST_F(FileIngestTest, LeavesNoFileOfABatchThatChangedNothing) {
 
 TEST(InferColumns, SeesTypesInOrderOfAppearance) {
   TempDir dir;
-  std::ofstream(dir.Join("a.json")) << R"({"a": 1, "b": "x", "c": null, "d": 1, "e": true})" << "\n"
-                                    << R"({"a": 2, "d": 1.5, "c": null, "f": 18446744073709551615, "e": 1})" << "\n"
+  std::ofstream(dir.Join("a.json")) << R"({"a": 1, "b": "x", "c": null, "d": 1, "e": true})"
+                                    << "\n"
+                                    << R"({"a": 2, "d": 1.5, "c": null, "f": 18446744073709551615, "e": 1})"
+                                    << "\n"
                                     << "not json\n";
   ASSERT_OK_AND_ASSIGN(const auto columns, InferColumns(dir.Join("a.json"), {}));
   std::string text;
@@ -262,11 +268,14 @@ class IdentifierFieldsTest : public ::testing::Test {
   table::Table Create(std::vector<spec::FieldId> identifiers) {
     using spec::FieldId;
     spec::CreateTableRequest request;
-    request.schema = *spec::Schema::Make(
-        spec::SchemaId{0},
-        {{.id = FieldId{1}, .name = "id", .type = spec::Type::Primitive(spec::TypeId::kLong)},
-         {.id = FieldId{2}, .name = "customer", .required = true, .type = spec::Type::Primitive(spec::TypeId::kString)}},
-        std::move(identifiers));
+    request.schema =
+        *spec::Schema::Make(spec::SchemaId{0},
+                            {{.id = FieldId{1}, .name = "id", .type = spec::Type::Primitive(spec::TypeId::kLong)},
+                             {.id = FieldId{2},
+                              .name = "customer",
+                              .required = true,
+                              .type = spec::Type::Primitive(spec::TypeId::kString)}},
+                            std::move(identifiers));
     EXPECT_THAT(test_.catalog->CreateTable({{"db"}, "u"}, request), IsOk());
     return *table::Table::Load(test_.catalog, {{"db"}, "u"});
   }
@@ -293,7 +302,8 @@ TEST_F(IdentifierFieldsTest, NameTheNearestColumn) {
   table::Table table = Create({});
   EXPECT_THAT(EnsureIdentifierFields(table, {"custmer"}, test_.clock),
               IsError(ErrorCode::kInvalidArgument, "did you mean customer?"));
-  EXPECT_THAT(EnsureIdentifierFields(table, {}, test_.clock), IsError(ErrorCode::kInvalidArgument, "--identifier-fields"));
+  EXPECT_THAT(EnsureIdentifierFields(table, {}, test_.clock),
+              IsError(ErrorCode::kInvalidArgument, "--identifier-fields"));
 }
 
 }  // namespace

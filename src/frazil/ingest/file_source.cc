@@ -153,10 +153,10 @@ Status FileSource::SkipTo(int64_t ordinal) {
   while (next_ordinal_ < ordinal) {
     FRAZIL_ASSIGN(const std::optional<std::string_view> line, Next());
     if (!line) {
-      return tl::unexpected(
-          Error(ErrorCode::kInvalidArgument, fmt::format("the input ends at record {}, but {} records are in the table: {}",
-                                                         next_ordinal_, ordinal, path_))
-              .WithHint("the file was cut or exchanged"));
+      return tl::unexpected(Error(ErrorCode::kInvalidArgument,
+                                  fmt::format("the input ends at record {}, but {} records are in the table: {}",
+                                              next_ordinal_, ordinal, path_))
+                                .WithHint("the file was cut or exchanged"));
     }
   }
   return {};

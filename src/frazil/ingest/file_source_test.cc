@@ -122,7 +122,8 @@ TEST_F(FileSourceTest, AcceptsWhatWasNeverRecorded) {
 
 TEST_F(FileSourceTest, HasOneNameForOneFile) {
   const std::string path = Write("a\n");
-  ASSERT_OK_AND_ASSIGN(const auto roundabout, FileSource::Open(dir_.Join("../" + dir_.path().filename().string() + "/in.json")));
+  ASSERT_OK_AND_ASSIGN(const auto roundabout,
+                       FileSource::Open(dir_.Join("../" + dir_.path().filename().string() + "/in.json")));
   EXPECT_EQ(roundabout->id(), Open()->id());
   EXPECT_EQ(Open()->id(), "file:" + std::filesystem::canonical(path).string());
 }

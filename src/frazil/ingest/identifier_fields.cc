@@ -15,7 +15,8 @@ std::string NamesOf(const spec::Schema& schema, const std::vector<spec::FieldId>
 }
 
 /// The schema with `names` as identifier fields; the same pointer when it has them already.
-Result<spec::SchemaPtr> WithIdentifierFields(const spec::TableMetadata& metadata, const std::vector<std::string>& names) {
+Result<spec::SchemaPtr> WithIdentifierFields(const spec::TableMetadata& metadata,
+                                             const std::vector<std::string>& names) {
   const spec::SchemaPtr schema = metadata.schema();
   std::set<spec::FieldId> wanted;
   for (const std::string& name : names) {
@@ -25,14 +26,16 @@ Result<spec::SchemaPtr> WithIdentifierFields(const spec::TableMetadata& metadata
       for (const spec::Field& column : schema->fields()) known.push_back(column.name);
       const std::string nearest = spec::NearestName(name, known);
       Error error(ErrorCode::kInvalidArgument, fmt::format("identifier field is no column: '{}'", name));
-      return tl::unexpected(nearest.empty() ? std::move(error) : std::move(error).WithHint("did you mean " + nearest + "?"));
+      return tl::unexpected(nearest.empty() ? std::move(error)
+                                            : std::move(error).WithHint("did you mean " + nearest + "?"));
     }
     wanted.insert(field->id);
   }
   const std::vector<spec::FieldId>& present = schema->identifier_field_ids();
   if (!present.empty()) {
     if (std::set<spec::FieldId>(present.begin(), present.end()) == wanted || wanted.empty()) return schema;
-    return Fail(ErrorCode::kInvalidArgument, "the table's identifier fields are others than asked for: {}", NamesOf(*schema, present));
+    return Fail(ErrorCode::kInvalidArgument, "the table's identifier fields are others than asked for: {}",
+                NamesOf(*schema, present));
   }
   if (wanted.empty()) {
     return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the table has no identifier fields")

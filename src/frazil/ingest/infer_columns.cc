@@ -33,8 +33,9 @@ Result<Kind> KindOf(const simdjson::dom::element& json, std::string_view column)
     case element_type::DOUBLE: return Kind::kDouble;
     case element_type::STRING: return Kind::kString;
     default:
-      return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("inferring the type of nested column '{}'", column))
-                                .WithHint("give the types with --columns"));
+      return tl::unexpected(
+          Error(ErrorCode::kNotSupported, fmt::format("inferring the type of nested column '{}'", column))
+              .WithHint("give the types with --columns"));
   }
 }
 

@@ -92,7 +92,8 @@ Status JsonDecoder::DecodeFlat(const object& record) {
     FRAZIL_ASSIGN(const std::optional<element> op, FindOnce(record, options_.op_column));
     std::string_view text;
     if (!op || op->get(text) != simdjson::SUCCESS) {
-      return Fail(ErrorCode::kInvalidArgument, "the record has no text member '{}' that says what to do", options_.op_column);
+      return Fail(ErrorCode::kInvalidArgument, "the record has no text member '{}' that says what to do",
+                  options_.op_column);
     }
     FRAZIL_ASSIGN(const ChangeKind kind, ParseOp(text));
     if (kind == ChangeKind::kTombstone) return AppendTombstone(record);
@@ -113,7 +114,8 @@ Status JsonDecoder::DecodeKeyValue(const object& record) {
   }
   if (value->is_null()) return AppendTombstone(key);
   object row;
-  if (value->get(row) != simdjson::SUCCESS) return Fail(ErrorCode::kInvalidArgument, "'value' is neither an object nor null");
+  if (value->get(row) != simdjson::SUCCESS)
+    return Fail(ErrorCode::kInvalidArgument, "'value' is neither an object nor null");
   FRAZIL_TRY(CheckSameKey(row, key));
   return AppendRow(row, &key);
 }
@@ -173,7 +175,8 @@ Status JsonDecoder::AppendTombstone(const object& key) {
     const spec::Field& field = schema_->fields()[column];
     FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(key, field.name));
     if (!value) {
-      return Fail(ErrorCode::kInvalidArgument, "a delete must give every identifier field, '{}' is missing", field.name);
+      return Fail(ErrorCode::kInvalidArgument, "a delete must give every identifier field, '{}' is missing",
+                  field.name);
     }
     FRAZIL_TRY(columns_[column].Append(*value));
     seen_[column] = true;

@@ -87,18 +87,30 @@ TEST(JsonDecoder, CountsMembersThatAreNoColumn) {
 
 TEST(JsonDecoder, RefusesWhatIsNoGoodRecordAndGoesOn) {
   for (const std::string& line : std::vector<std::string>{
-           "1", "[]", "null", "\"x\"", "{", "{}", R"({"id": 1} {"id": 2})", R"({"id": 1,})", R"({'id': 1})",
-           R"({"id": null})", R"({"id": "1"})", R"({"name": "a"})", R"({"id": 1, "name": 5})",
-           R"({"id": 1, "id": 1})", R"({"id": 1, "name": "a", "name": "b"})",
-           R"({"id": 18446744073709551616})",                      // more than 64 bits
-           R"({"id": 1, "x": 1e999})",                             // no double
-           R"({"id": 1, "name": "\ud800"})",                       // half a surrogate pair
+           "1",
+           "[]",
+           "null",
+           "\"x\"",
+           "{",
+           "{}",
+           R"({"id": 1} {"id": 2})",
+           R"({"id": 1,})",
+           R"({'id': 1})",
+           R"({"id": null})",
+           R"({"id": "1"})",
+           R"({"name": "a"})",
+           R"({"id": 1, "name": 5})",
+           R"({"id": 1, "id": 1})",
+           R"({"id": 1, "name": "a", "name": "b"})",
+           R"({"id": 18446744073709551616})",  // more than 64 bits
+           R"({"id": 1, "x": 1e999})",         // no double
+           R"({"id": 1, "name": "\ud800"})",   // half a surrogate pair
            R"({"id": 1, "name": "\udc00\ud800"})",
            R"({"id": 1, "name": "\uZZZZ"})",
-           "{\"id\": 1, \"name\": \"\xff\"}",                      // no UTF-8
-           "{\"id\": 1, \"name\": \"\xc0\x80\"}",                  // overlong
-           "{\"id\": 1, \"name\": \"\xed\xa0\x80\"}",              // a surrogate in UTF-8
-           "{\"id\": 1, \"name\": \"a\nb\"}",                      // a control character
+           "{\"id\": 1, \"name\": \"\xff\"}",          // no UTF-8
+           "{\"id\": 1, \"name\": \"\xc0\x80\"}",      // overlong
+           "{\"id\": 1, \"name\": \"\xed\xa0\x80\"}",  // a surrogate in UTF-8
+           "{\"id\": 1, \"name\": \"a\nb\"}",          // a control character
            std::string("{\"id\": 1}\0{\"id\": 2}", 19),
            "{\"id\": 1, \"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}",
            "{\"id\": 1, \"x\": " + std::string(100'000, '['),
@@ -145,9 +157,9 @@ TEST(JsonDecoder, DoesWhatTheOperationMemberSays) {
   for (const char* word : {"d", "delete"}) {
     ASSERT_THAT(decoder.Decode(fmt::format(R"({{"op": "{}", "id": 1, "name": 17}})", word)), IsOk()) << word;
   }
-  for (const char* bad : {R"({"op": "x", "id": 1})", R"({"op": "D", "id": 1})", R"({"op": null, "id": 1})", R"({"id": 1})",
-                          R"({"op": "d"})", R"({"op": "d", "id": null})", R"({"op": "d", "id": 1, "id": 2})",
-                          R"({"op": "i", "op": "d", "id": 1})"}) {
+  for (const char* bad : {R"({"op": "x", "id": 1})", R"({"op": "D", "id": 1})", R"({"op": null, "id": 1})",
+                          R"({"id": 1})", R"({"op": "d"})", R"({"op": "d", "id": null})",
+                          R"({"op": "d", "id": 1, "id": 2})", R"({"op": "i", "op": "d", "id": 1})"}) {
     EXPECT_THAT(decoder.Decode(bad), IsError(ErrorCode::kInvalidArgument, "")) << bad;
   }
   EXPECT_TRUE(decoder.ignored_members().empty());
@@ -168,12 +180,12 @@ TEST(JsonDecoder, ReadsKeyAndValue) {
 }
 
 TEST(JsonDecoder, RefusesBadPairsOfKeyAndValue) {
-  for (const char* line : {R"({"key": {"id": 1}})", R"({"value": {"id": 1}})", R"({"key": null, "value": {"id": 1}})",
-                           R"({"key": 1, "value": null})", R"({"key": {"id": 1}, "value": 1})", R"({"key": {}, "value": null})",
-                           R"({"key": {"id": 1}, "value": {"id": 2}})", R"({"key": {"id": 1, "id": 2}, "value": null})",
-                           R"({"key": {"id": 1}, "value": null, "value": {"name": "x"}})",
-                           R"({"key": {"id": 1}, "key": {"id": 2}, "value": null})",
-                           R"({"key": {"id": null}, "value": {"name": "x"}})"}) {
+  for (const char* line :
+       {R"({"key": {"id": 1}})", R"({"value": {"id": 1}})", R"({"key": null, "value": {"id": 1}})",
+        R"({"key": 1, "value": null})", R"({"key": {"id": 1}, "value": 1})", R"({"key": {}, "value": null})",
+        R"({"key": {"id": 1}, "value": {"id": 2}})", R"({"key": {"id": 1, "id": 2}, "value": null})",
+        R"({"key": {"id": 1}, "value": null, "value": {"name": "x"}})",
+        R"({"key": {"id": 1}, "key": {"id": 2}, "value": null})", R"({"key": {"id": null}, "value": {"name": "x"}})"}) {
     JsonDecoder decoder = Decoder({.form = JsonForm::kKeyValue, .op_column = ""});
     EXPECT_THAT(decoder.Decode(line), IsError(ErrorCode::kInvalidArgument, "")) << line;
   }
@@ -186,17 +198,21 @@ TEST(JsonDecoder, BuildsNestedAndUuidColumns) {
       spec::SchemaId{0},
       {MakeField(1, "id", Type::Primitive(TypeId::kUuid), true), MakeField(2, "address", address),
        MakeField(3, "tags", Type::ListOf(MakeField(13, "element", Type::Primitive(TypeId::kString)))),
-       MakeField(4, "marks", Type::MapOf(MakeField(14, "key", Type::Primitive(TypeId::kString), true),
-                                         MakeField(15, "value", Type::Primitive(TypeId::kLong))))},
+       MakeField(4, "marks",
+                 Type::MapOf(MakeField(14, "key", Type::Primitive(TypeId::kString), true),
+                             MakeField(15, "value", Type::Primitive(TypeId::kLong))))},
       {FieldId{1}});
   ASSERT_THAT(schema, IsOk());
   JsonDecoder decoder = Decoder({}, *schema);
   const std::string id = R"("id": "f79c3e09-677c-4bbd-a479-3f349cb785e7")";
-  ASSERT_THAT(decoder.Decode("{" + id + R"(, "address": {"zip": 1, "city": "x"}, "tags": ["a", null], "marks": {"k": 2}})"), IsOk());
+  ASSERT_THAT(
+      decoder.Decode("{" + id + R"(, "address": {"zip": 1, "city": "x"}, "tags": ["a", null], "marks": {"k": 2}})"),
+      IsOk());
   ASSERT_THAT(decoder.Decode("{" + id + R"(, "address": null, "tags": [], "marks": {}})"), IsOk());
-  for (const char* bad : {R"("address": {"zip": 1})", R"("address": {"city": null})", R"("address": {"city": "x", "zip": "y"})",
-                          R"("address": {"city": "x", "city": "y"})", R"("tags": ["a", 1])", R"("tags": "a")",
-                          R"("marks": {"k": "x"})", R"("marks": {"k": 1, "k": 2})", R"("marks": [])"}) {
+  for (const char* bad :
+       {R"("address": {"zip": 1})", R"("address": {"city": null})", R"("address": {"city": "x", "zip": "y"})",
+        R"("address": {"city": "x", "city": "y"})", R"("tags": ["a", 1])", R"("tags": "a")", R"("marks": {"k": "x"})",
+        R"("marks": {"k": 1, "k": 2})", R"("marks": [])"}) {
     EXPECT_THAT(decoder.Decode("{" + id + ", " + bad + "}"), IsError(ErrorCode::kInvalidArgument, "")) << bad;
   }
   ASSERT_THAT(decoder.Decode("{" + id + R"(, "tags": ["last"]})"), IsOk());

@@ -27,23 +27,27 @@ std::string ShortText(const element& json) {
 }
 
 tl::unexpected<Error> Mismatch(const element& json, const spec::Type& type, const std::string& column) {
-  return Fail(ErrorCode::kInvalidArgument, "column '{}' cannot take a value as {}: {}", column, type.ToString(), ShortText(json));
+  return Fail(ErrorCode::kInvalidArgument, "column '{}' cannot take a value as {}: {}", column, type.ToString(),
+              ShortText(json));
 }
 
 /// Text for spec::ParseValue when the type takes strings.
-Result<spec::Value> FromText(std::string_view text, const element& json, const spec::Type& type, const std::string& column) {
+Result<spec::Value> FromText(std::string_view text, const element& json, const spec::Type& type,
+                             const std::string& column) {
   auto value = spec::ParseValue(type, text);
   if (!value) return Mismatch(json, type, column);
   return value;
 }
 
-Result<spec::Value> FromBase64(std::string_view text, const element& json, const spec::Type& type, const std::string& column) {
+Result<spec::Value> FromBase64(std::string_view text, const element& json, const spec::Type& type,
+                               const std::string& column) {
   auto decoded = arrow::util::base64_decode(text);
   if (!decoded.ok()) return Mismatch(json, type, column);
   const std::string raw = decoded.MoveValueUnsafe();
   // A decoder that stops at the first bad character would cut the value in silence.
   if (arrow::util::base64_encode(raw).size() != text.size()) return Mismatch(json, type, column);
-  if (type.id() == TypeId::kFixed && raw.size() != static_cast<size_t>(type.length())) return Mismatch(json, type, column);
+  if (type.id() == TypeId::kFixed && raw.size() != static_cast<size_t>(type.length()))
+    return Mismatch(json, type, column);
   return spec::Value(CopyBytes(AsBytes(raw)));
 }
 
@@ -64,7 +68,8 @@ Result<spec::Value> FromNumber(const element& json, const spec::Type& type, cons
     }
     case TypeId::kFloat: {
       const double number = json.get_double().value_unsafe();
-      if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max()) return Mismatch(json, type, column);
+      if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max())
+        return Mismatch(json, type, column);
       return spec::Value(static_cast<float>(number));
     }
     case TypeId::kDouble: return spec::Value(json.get_double().value_unsafe());
@@ -73,10 +78,11 @@ Result<spec::Value> FromNumber(const element& json, const spec::Type& type, cons
       // The parser made a double of it: its shortest text is the number as written, up to 15 significant digits. One
       // digit more, and 9007199254740993.0 would come out as ...992.
       const std::string text = fmt::format("{}", json.get_double().value_unsafe());
-      const std::string_view significant = std::string_view(text).substr(std::min(text.find_first_of("123456789"), text.size()));
+      const std::string_view significant =
+          std::string_view(text).substr(std::min(text.find_first_of("123456789"), text.size()));
       if (std::count_if(significant.begin(), significant.end(), [](char c) { return c >= '0' && c <= '9'; }) > 15) {
-        return Fail(ErrorCode::kInvalidArgument, "column '{}': a decimal of more than 15 digits must be a JSON string: {}",
-                    column, text);
+        return Fail(ErrorCode::kInvalidArgument,
+                    "column '{}': a decimal of more than 15 digits must be a JSON string: {}", column, text);
       }
       return FromText(text, json, type, column);
     }
@@ -234,7 +240,8 @@ std::shared_ptr<arrow::DataType> StorageOf(const std::shared_ptr<arrow::DataType
 
 bool HoldsExtension(const arrow::DataType& type) {
   if (type.id() == arrow::Type::EXTENSION) return true;
-  return std::any_of(type.fields().begin(), type.fields().end(), [](const auto& field) { return HoldsExtension(*field->type()); });
+  return std::any_of(type.fields().begin(), type.fields().end(),
+                     [](const auto& field) { return HoldsExtension(*field->type()); });
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace frazil::ingest {
 /// Numbers for numeric types; decimals also as strings (exact); "NaN", "Infinity" and "-Infinity" for floats; dates and
 /// times as ISO 8601 or with a blank for the T, "Z" or an offset for timestamptz; uuid canonical; binary and fixed in
 /// base64. `column` is for messages. kInvalidArgument with the column, the value and the type.
-Result<spec::Value> ValueFromJson(const simdjson::dom::element& json, const spec::Type& type, const std::string& column);
+Result<spec::Value> ValueFromJson(const simdjson::dom::element& json, const spec::Type& type,
+                                  const std::string& column);
 
 /// The member of that name, none when it is absent. kInvalidArgument when it is there twice: readers of JSON disagree on
 /// which one counts, so either would be a guess.

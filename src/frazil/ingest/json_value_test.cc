@@ -50,7 +50,8 @@ TEST(JsonValue, TakesEveryTypeInEverySpelling) {
            {Type::DecimalOf(9, 2), "-0.5", "-0.50"},
            {Type::DecimalOf(9, 2), "\"12.34\"", "12.34"},
            {Type::DecimalOf(20, 0), "18446744073709551615", "18446744073709551615"},
-           {Type::DecimalOf(38, 0), "\"99999999999999999999999999999999999999\"", "99999999999999999999999999999999999999"},
+           {Type::DecimalOf(38, 0), "\"99999999999999999999999999999999999999\"",
+            "99999999999999999999999999999999999999"},
            {Type::DecimalOf(38, 0), "\"-99999999999999999999999999999999999999\"",
             "-99999999999999999999999999999999999999"},
            {Type::DecimalOf(38, 38), "\"0.00000000000000000000000000000000000001\"",
@@ -126,7 +127,8 @@ TEST(JsonValue, RefusesWhatWouldBeCutOrGuessed) {
            {Of(TypeId::kBinary), "[0, 1]"},
            {Type::FixedOf(2), "\"AAEC\""},
        }) {
-    EXPECT_THAT(FromJson(type, json), IsError(ErrorCode::kInvalidArgument, "'c'")) << type.ToString() << " from " << json;
+    EXPECT_THAT(FromJson(type, json), IsError(ErrorCode::kInvalidArgument, "'c'"))
+        << type.ToString() << " from " << json;
   }
 }
 
@@ -147,8 +149,10 @@ TEST(JsonValue, TakesFloatsWithTheirSpecialValues) {
 
 // A JSON number with more digits than a double holds would come out as its neighbour.
 TEST(JsonValue, RefusesDecimalNumbersThatADoubleCannotHold) {
-  EXPECT_THAT(FromJson(Type::DecimalOf(20, 1), "9007199254740993.0"), IsError(ErrorCode::kInvalidArgument, "JSON string"));
-  EXPECT_THAT(FromJson(Type::DecimalOf(38, 2), "12345678901234567.89"), IsError(ErrorCode::kInvalidArgument, "JSON string"));
+  EXPECT_THAT(FromJson(Type::DecimalOf(20, 1), "9007199254740993.0"),
+              IsError(ErrorCode::kInvalidArgument, "JSON string"));
+  EXPECT_THAT(FromJson(Type::DecimalOf(38, 2), "12345678901234567.89"),
+              IsError(ErrorCode::kInvalidArgument, "JSON string"));
   EXPECT_EQ(TextOf(Type::DecimalOf(20, 1), "\"9007199254740993.0\""), "9007199254740993.0");
   EXPECT_EQ(TextOf(Type::DecimalOf(20, 3), "123456789012.345"), "123456789012.345");
 }

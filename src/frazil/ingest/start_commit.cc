@@ -14,8 +14,9 @@ class StartChange : public table::SnapshotChange {
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
     FRAZIL_ASSIGN(table::EffectiveMarker effective, table::FindEffectiveMarker(base, spec::kMainBranch));
     if (effective.marker.pipelines.contains(pipeline_.id)) {
-      return tl::unexpected(Error(ErrorCode::kFenced, "the table has got a position of this pipeline meanwhile: " + pipeline_.id)
-                                .WithHint("another process ingests it; run the command again to continue from there"));
+      return tl::unexpected(
+          Error(ErrorCode::kFenced, "the table has got a position of this pipeline meanwhile: " + pipeline_.id)
+              .WithHint("another process ingests it; run the command again to continue from there"));
     }
     return MarkerChanges(std::move(effective.marker), pipeline_, next_, *base.metadata(), snapshot_id, clock_);
   }

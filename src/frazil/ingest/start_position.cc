@@ -29,8 +29,7 @@ const char* ProofText(Proof proof) {
 Result<StartPosition> FindStartPosition(const table::EffectiveMarker& effective, const std::string& pipeline_id,
                                         ResetOffsets reset) {
   const table::PipelineMarker* proven = Find(effective.marker, pipeline_id);
-  const table::PipelineMarker* claimed =
-      effective.property ? Find(effective.property->marker, pipeline_id) : nullptr;
+  const table::PipelineMarker* claimed = effective.property ? Find(effective.property->marker, pipeline_id) : nullptr;
   StartPosition start;
   if (proven != nullptr) {
     start.next = NextOf(*proven);
@@ -60,10 +59,11 @@ Result<StartPosition> FindStartPosition(const table::EffectiveMarker& effective,
     case ResetOffsets::kRefuse: break;
   }
   return tl::unexpected(
-      Error(ErrorCode::kFenced,
-            fmt::format("cannot tell which records of {} are in the table: {}{}", pipeline_id, ProofText(effective.proof),
-                        claimed == nullptr ? std::string()
-                                           : fmt::format(", a table property says {} records", NextOf(*claimed))))
+      Error(
+          ErrorCode::kFenced,
+          fmt::format(
+              "cannot tell which records of {} are in the table: {}{}", pipeline_id, ProofText(effective.proof),
+              claimed == nullptr ? std::string() : fmt::format(", a table property says {} records", NextOf(*claimed))))
           .WithHint("decide with --reset-offsets earliest (read all again) or --reset-offsets property"));
 }
 

@@ -19,9 +19,9 @@ enum class ResetOffsets {
 
 struct StartPosition {
   int64_t next = 0;
-  bool is_new = false;      ///< nothing of this pipeline is in the table
-  bool is_reset = false;    ///< a person's decision that the table does not prove yet
-  std::string notice;       ///< one line for people; empty: nothing special
+  bool is_new = false;    ///< nothing of this pipeline is in the table
+  bool is_reset = false;  ///< a person's decision that the table does not prove yet
+  std::string notice;     ///< one line for people; empty: nothing special
   /// The recorded source when there is one, to be compared with today's.
   std::map<std::string, std::string> recorded_source;
 };

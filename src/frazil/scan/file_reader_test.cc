@@ -48,13 +48,16 @@ class FileReaderTest : public ::testing::Test {
     EXPECT_THAT(schema, IsOk());
     spec::DataFile file;
     file.file_path = fmt::format("memory:/warehouse/db/t/data/{}.parquet", num_files_++);
-    auto writer = format::ParquetWriter::Make(*io_->Create(file.file_path), *schema, {.properties = std::move(properties), .footer_metadata = {}});
+    auto writer = format::ParquetWriter::Make(*io_->Create(file.file_path), *schema,
+                                              {.properties = std::move(properties), .footer_metadata = {}});
     EXPECT_THAT(writer, IsOk());
     arrow::ArrayVector arrays;
     for (size_t i = 0; i < columns.size(); ++i) {
-      arrays.push_back(*arrow::json::ArrayFromJSONString((*writer)->arrow_schema()->field(static_cast<int>(i))->type(), columns[i]));
+      arrays.push_back(
+          *arrow::json::ArrayFromJSONString((*writer)->arrow_schema()->field(static_cast<int>(i))->type(), columns[i]));
     }
-    EXPECT_THAT((*writer)->Write(*arrow::RecordBatch::Make((*writer)->arrow_schema(), arrays[0]->length(), arrays)), IsOk());
+    EXPECT_THAT((*writer)->Write(*arrow::RecordBatch::Make((*writer)->arrow_schema(), arrays[0]->length(), arrays)),
+                IsOk());
     auto result = (*writer)->Finish();
     EXPECT_THAT(result, IsOk());
     file.file_size_in_bytes = result->file_size_bytes;
@@ -104,7 +107,8 @@ class FileReaderTest : public ::testing::Test {
         EXPECT_TRUE(valid.ok()) << valid.ToString();
         for (int64_t i = 0; i < batch->num_rows(); ++i) {
           std::string text;
-          for (const auto& column : batch->columns()) text += (text.empty() ? "" : "|") + column->GetScalar(i).ValueOrDie()->ToString();
+          for (const auto& column : batch->columns())
+            text += (text.empty() ? "" : "|") + column->GetScalar(i).ValueOrDie()->ToString();
           rows.push_back(text);
         }
       }
@@ -128,7 +132,8 @@ class FileReaderTest : public ::testing::Test {
     ASSERT_THAT(table::CommitUpdates(
                     *table_,
                     [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                      return std::vector<spec::TableUpdate>{spec::update::AddSchema{*schema}, spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
+                      return std::vector<spec::TableUpdate>{spec::update::AddSchema{*schema},
+                                                            spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
                     },
                     clock_),
                 IsOk());
@@ -143,8 +148,10 @@ class FileReaderTest : public ::testing::Test {
 
 const Field kId = MakeField(1, "id", TypeId::kLong);
 const Field kName = MakeField(2, "name", TypeId::kString);
-const Field kStoredRowId = {.id = spec::kRowIdColumnId, .name = spec::kRowIdColumn, .type = Type::Primitive(TypeId::kLong)};
-const Field kStoredSequence = {.id = spec::kLastUpdatedSequenceNumberColumnId, .name = spec::kLastUpdatedSequenceNumberColumn,
+const Field kStoredRowId = {
+    .id = spec::kRowIdColumnId, .name = spec::kRowIdColumn, .type = Type::Primitive(TypeId::kLong)};
+const Field kStoredSequence = {.id = spec::kLastUpdatedSequenceNumberColumnId,
+                               .name = spec::kLastUpdatedSequenceNumberColumn,
                                .type = Type::Primitive(TypeId::kLong)};
 
 TEST_F(FileReaderTest, ReadsColumnsInTheAskedOrder) {
@@ -218,7 +225,8 @@ TEST_F(FileReaderTest, FillsColumnsThatTheFileLacks) {
   required.write_default = std::string("y");
   Evolve({kId, kName, with_default, required});
   Append({Write({kId, kName, with_default, required}, {"[2]", R"(["b"])", "[null]", R"(["z"])"})});
-  EXPECT_THAT(Read(ReadColumns::All(*table_->metadata()->schema())), testing::UnorderedElementsAre("1|null|42|x", "2|b|null|z"));
+  EXPECT_THAT(Read(ReadColumns::All(*table_->metadata()->schema())),
+              testing::UnorderedElementsAre("1|null|42|x", "2|b|null|z"));
 }
 
 TEST_F(FileReaderTest, FindsRenamedAndPromotedColumnsById) {
@@ -235,14 +243,16 @@ TEST_F(FileReaderTest, TakesAnIdentityPartitionValueWhereTheFileLacksTheColumn) 
   spec::DataFile with = Write({kId, kName}, {"[2]", R"(["from file"])"});
   with.partition = {spec::Value(std::string("p"))};
   Append({without, with});
-  EXPECT_THAT(Read(ReadColumns::All(*table_->metadata()->schema())), testing::UnorderedElementsAre("1|p", "2|from file"));
+  EXPECT_THAT(Read(ReadColumns::All(*table_->metadata()->schema())),
+              testing::UnorderedElementsAre("1|p", "2|from file"));
 }
 
 TEST_F(FileReaderTest, RefusesARequiredColumnThatIsMissing) {
   Create({kId, MakeField(2, "name", TypeId::kString, true)});
   const spec::DataFile file = Write({kId}, {"[1]"});
   Append({file});
-  EXPECT_THAT(TryRead(ReadColumns::All(*table_->metadata()->schema())), IsError(ErrorCode::kInvalidTable, file.file_path));
+  EXPECT_THAT(TryRead(ReadColumns::All(*table_->metadata()->schema())),
+              IsError(ErrorCode::kInvalidTable, file.file_path));
 }
 
 TEST_F(FileReaderTest, RefusesAFileWithOtherRowsThanTheManifestSays) {

@@ -70,9 +70,11 @@ class MarkerTest : public ::testing::Test {
     return test_.head().id;
   }
   void Update(std::vector<spec::TableUpdate> updates) {
-    EXPECT_THAT(CommitUpdates(test_.table, [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> { return updates; },
-                              test_.clock),
-                IsOk());
+    EXPECT_THAT(
+        CommitUpdates(
+            test_.table, [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> { return updates; },
+            test_.clock),
+        IsOk());
   }
   void SetHead(spec::SnapshotId id) {
     Update({spec::update::SetSnapshotRef{spec::kMainBranch, {.snapshot_id = id, .type = spec::RefType::kBranch}}});
@@ -232,20 +234,21 @@ TEST(MarkerJson, SurvivesARoundTrip) {
   ASSERT_OK_AND_ASSIGN(const auto foreign, ParseMarkerJson(WriteMarkerJson(marker, self), spec::SnapshotId(43)));
   EXPECT_FALSE(foreign);
   const Uuid uuid = Uuid::Random();
-  ASSERT_OK_AND_ASSIGN(const auto property,
-                       ParseMarkerPropertyJson(WriteMarkerPropertyJson({.marker = marker, .table_uuid = uuid, .head = self})));
+  ASSERT_OK_AND_ASSIGN(
+      const auto property,
+      ParseMarkerPropertyJson(WriteMarkerPropertyJson({.marker = marker, .table_uuid = uuid, .head = self})));
   EXPECT_EQ(property.marker, marker);
   EXPECT_EQ(property.table_uuid, uuid);
   EXPECT_EQ(property.head, self);
 }
 
 TEST(MarkerJson, RefusesWhatIsNoMarker) {
-  for (const char* text : {"", "[]", "{}", R"({"self": 1})", R"({"self": 1, "pipelines": []})",
-                           R"({"self": 1, "pipelines": {"p": {}}})",
-                           R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"x":[1]}}}})",
-                           R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":[]}}}})",
-                           R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":5}}}})",
-                           R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":[1.5]}}}})"}) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"self": 1})", R"({"self": 1, "pipelines": []})", R"({"self": 1, "pipelines": {"p": {}}})",
+        R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"x":[1]}}}})",
+        R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":[]}}}})",
+        R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":5}}}})",
+        R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"committed-at":1,"partitions":{"0":[1.5]}}}})"}) {
     EXPECT_FALSE(ParseMarkerJson(text, spec::SnapshotId(1))) << text;
   }
 }
@@ -304,7 +307,8 @@ class MarkerHistoryTest : public MarkerTest {
       if (history.test_.metadata().current_snapshot() == nullptr) continue;
       const EffectiveMarker found = history.Find();
       if (found.proof == Proof::kUnproven) continue;
-      ASSERT_EQ(NextIn(found.marker), truth.at(history.test_.head().id)) << story << "\n  proof " << static_cast<int>(found.proof);
+      ASSERT_EQ(NextIn(found.marker), truth.at(history.test_.head().id))
+          << story << "\n  proof " << static_cast<int>(found.proof);
     }
   }
 };

@@ -22,7 +22,8 @@ std::string Utf8(char32_t c) {
   } else if (c < 0x800) {
     out += {static_cast<char>(0xc0 | (c >> 6)), static_cast<char>(0x80 | (c & 0x3f))};
   } else if (c < 0x10000) {
-    out += {static_cast<char>(0xe0 | (c >> 12)), static_cast<char>(0x80 | ((c >> 6) & 0x3f)), static_cast<char>(0x80 | (c & 0x3f))};
+    out += {static_cast<char>(0xe0 | (c >> 12)), static_cast<char>(0x80 | ((c >> 6) & 0x3f)),
+            static_cast<char>(0x80 | (c & 0x3f))};
   } else {
     out += {static_cast<char>(0xf0 | (c >> 18)), static_cast<char>(0x80 | ((c >> 12) & 0x3f)),
             static_cast<char>(0x80 | ((c >> 6) & 0x3f)), static_cast<char>(0x80 | (c & 0x3f))};
@@ -46,10 +47,10 @@ TEST(TruncateBounds, CutByCodePoints) {
 }
 
 TEST(TruncateBounds, SkipSurrogatesAndCarry) {
-  EXPECT_EQ(TruncateUpper("a\xed\x9f\xbfx", 2), "a\xee\x80\x80");          // U+D7FF -> U+E000
-  EXPECT_EQ(TruncateUpper("a\xf4\x8f\xbf\xbfx", 2), "b");                  // U+10FFFF cannot grow
+  EXPECT_EQ(TruncateUpper("a\xed\x9f\xbfx", 2), "a\xee\x80\x80");  // U+D7FF -> U+E000
+  EXPECT_EQ(TruncateUpper("a\xf4\x8f\xbf\xbfx", 2), "b");          // U+10FFFF cannot grow
   EXPECT_EQ(TruncateUpper("\xf4\x8f\xbf\xbfx", 1), std::nullopt);
-  EXPECT_EQ(TruncateUpper("\x7fx", 1), "\xc2\x80");                        // longer in bytes, still above
+  EXPECT_EQ(TruncateUpper("\x7fx", 1), "\xc2\x80");  // longer in bytes, still above
 }
 
 TEST(TruncateBounds, CarryOverBytes) {
@@ -68,15 +69,17 @@ TEST(TruncateBounds, AreOnTheirSidesOfEveryText) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const std::vector<std::pair<char32_t, char32_t>> ranges = {{0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff},
-                                                             {0x10000, 0x10ffff}, {0x10fffe, 0x10ffff}, {0xd7fe, 0xd7ff}};
+  const std::vector<std::pair<char32_t, char32_t>> ranges = {
+      {0, 0x7f},           {0x80, 0x7ff},        {0x800, 0xd7ff}, {0xe000, 0xffff},
+      {0x10000, 0x10ffff}, {0x10fffe, 0x10ffff}, {0xd7fe, 0xd7ff}};
   for (int round = 0; round < 20'000; ++round) {
     std::string text;
     const unsigned length = random() % 12;
     for (unsigned i = 0; i < length; ++i) {
       const auto& [low, high] = ranges[random() % ranges.size()];
       // Byte soup now and then: foreign strings need not be UTF-8.
-      text += random() % 40 == 0 ? std::string(1, static_cast<char>(random())) : Utf8(low + random() % (high - low + 1));
+      text +=
+          random() % 40 == 0 ? std::string(1, static_cast<char>(random())) : Utf8(low + random() % (high - low + 1));
     }
     for (int cut = 1; cut <= 12; ++cut) {
       const std::string lower = TruncateLower(text, cut);
@@ -99,10 +102,12 @@ TEST(TruncateBounds, AreOnTheirSidesOfEveryText) {
 spec::SchemaPtr Columns() {
   const Type text = Type::Primitive(TypeId::kString);
   const Type nested = Type::StructOf({{.id = FieldId{5}, .name = "b", .type = text}});
-  return *spec::Schema::Make(spec::SchemaId{0}, {{.id = FieldId{1}, .name = "s", .type = nested},
-                                                 {.id = FieldId{2}, .name = "a", .type = text},
-                                                 {.id = FieldId{3}, .name = "c", .type = Type::Primitive(TypeId::kDouble)},
-                                                 {.id = FieldId{4}, .name = "l", .type = Type::ListOf({.id = FieldId{6}, .name = "element", .type = text})}});
+  return *spec::Schema::Make(
+      spec::SchemaId{0},
+      {{.id = FieldId{1}, .name = "s", .type = nested},
+       {.id = FieldId{2}, .name = "a", .type = text},
+       {.id = FieldId{3}, .name = "c", .type = Type::Primitive(TypeId::kDouble)},
+       {.id = FieldId{4}, .name = "l", .type = Type::ListOf({.id = FieldId{6}, .name = "element", .type = text})}});
 }
 
 spec::TableMetadata MetadataWith(std::map<std::string, std::string> properties) {
@@ -122,7 +127,9 @@ TEST(MetricsConfig, TruncatesToSixteenByDefault) {
 }
 
 TEST(MetricsConfig, MeasuresTheFirstColumnsOnly) {
-  ASSERT_OK_AND_ASSIGN(const auto config, MetricsConfig::Make(MetadataWith({{"write.metadata.metrics.max-inferred-column-defaults", "2"}}), *Columns()));
+  ASSERT_OK_AND_ASSIGN(
+      const auto config,
+      MetricsConfig::Make(MetadataWith({{"write.metadata.metrics.max-inferred-column-defaults", "2"}}), *Columns()));
   EXPECT_EQ(config.ModeOf(FieldId{2}).kind, Kind::kTruncate);  // the top level comes before nested columns
   EXPECT_EQ(config.ModeOf(FieldId{3}).kind, Kind::kTruncate);
   EXPECT_EQ(config.ModeOf(FieldId{5}).kind, Kind::kNone);
@@ -141,7 +148,8 @@ TEST(MetricsConfig, TakesModesOfColumnsAndTheDefault) {
 }
 
 TEST(MetricsConfig, RefusesBadModesNamingTheProperty) {
-  for (const char* bad : {"", "truncate", "truncate()", "truncate(0)", "truncate(-1)", "truncate(x)", "truncate(3", "truncate(3)x", "some"}) {
+  for (const char* bad : {"", "truncate", "truncate()", "truncate(0)", "truncate(-1)", "truncate(x)", "truncate(3",
+                          "truncate(3)x", "some"}) {
     EXPECT_THAT(MetricsConfig::Make(MetadataWith({{"write.metadata.metrics.column.a", bad}}), *Columns()),
                 IsError(ErrorCode::kInvalidArgument, "write.metadata.metrics.column.a"))
         << bad;

@@ -34,9 +34,9 @@ struct TestRow {
 };
 
 spec::SchemaPtr Columns() {
-  return *spec::Schema::Make(spec::SchemaId{0},
-                             {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
-                              {.id = FieldId{2}, .name = "part", .type = Type::Primitive(TypeId::kString)}});
+  return *spec::Schema::Make(
+      spec::SchemaId{0}, {{.id = FieldId{1}, .name = "id", .required = true, .type = Type::Primitive(TypeId::kLong)},
+                          {.id = FieldId{2}, .name = "part", .type = Type::Primitive(TypeId::kString)}});
 }
 
 std::shared_ptr<arrow::RecordBatch> BatchOf(const std::vector<TestRow>& rows, bool with_row_ids = false) {
@@ -114,7 +114,8 @@ TEST_F(RowWriterTest, SplitsRowsByPartitionAndSaysWhereTheyLie) {
   Create(Columns(), {kByPart});
   const auto writer = Writer();
   std::vector<RowLocation> locations;
-  const std::vector<TestRow> rows = {{1, "b", {}}, {2, "a", {}}, {3, "b", {}}, {4, std::nullopt, {}}, {5, "", {}}, {6, "a/b=c", {}}};
+  const std::vector<TestRow> rows = {{1, "b", {}},          {2, "a", {}}, {3, "b", {}},
+                                     {4, std::nullopt, {}}, {5, "", {}},  {6, "a/b=c", {}}};
   ASSERT_THAT(writer->Write(*BatchOf(rows), &locations), IsOk());
   ASSERT_THAT(writer->Write(*BatchOf({{7, "a", {}}, {8, "b", {}}}), &locations), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
@@ -210,7 +211,8 @@ TEST_F(RowWriterTest, WritesTheSameWithThreads) {
 
 TEST_F(RowWriterTest, RefusesANullInARequiredColumn) {
   Create(Columns());
-  EXPECT_THAT(Writer()->Write(*BatchOf({{1, "a", {}}, {std::nullopt, "b", {}}})), IsError(ErrorCode::kInvalidArgument, "id"));
+  EXPECT_THAT(Writer()->Write(*BatchOf({{1, "a", {}}, {std::nullopt, "b", {}}})),
+              IsError(ErrorCode::kInvalidArgument, "id"));
 }
 
 TEST_F(RowWriterTest, RefusesFormatsAndTransformsItDoesNotKnow) {
@@ -220,7 +222,8 @@ TEST_F(RowWriterTest, RefusesFormatsAndTransformsItDoesNotKnow) {
   metadata->properties.clear();
   metadata->partition_specs = {spec::PartitionSpec(
       metadata->default_spec_id, {{FieldId{2}, FieldId{1000}, "p", spec::Transform::Unknown("zorder")}})};
-  EXPECT_THAT(RowWriter::Make(io_, metadata, metadata_->schema(), nullptr), IsError(ErrorCode::kNotSupported, "zorder"));
+  EXPECT_THAT(RowWriter::Make(io_, metadata, metadata_->schema(), nullptr),
+              IsError(ErrorCode::kNotSupported, "zorder"));
 }
 
 TEST_F(RowWriterTest, LeavesNothingBehindWhenDropped) {
@@ -238,10 +241,11 @@ TEST_F(RowWriterTest, LeavesNothingBehindWhenTheStoreFails) {
   Create(Columns(), {kByPart});
   for (int fail_at = 0; fail_at < 12; ++fail_at) {
     int count = 0;
-    const auto faulty = std::make_shared<io::FaultInjectingFileIO>(io_, [&](std::string_view operation, const std::string& path) -> Status {
-      if (operation.starts_with("delete") || count++ != fail_at) return {};
-      return Fail(ErrorCode::kIo, "disk full: {}", path);
-    });
+    const auto faulty = std::make_shared<io::FaultInjectingFileIO>(
+        io_, [&](std::string_view operation, const std::string& path) -> Status {
+          if (operation.starts_with("delete") || count++ != fail_at) return {};
+          return Fail(ErrorCode::kIo, "disk full: {}", path);
+        });
     {
       const auto writer = Writer(faulty);
       Status done = writer->Write(*BatchOf({{1, "a", {}}, {2, "b", {}}, {3, "c", {}}}));
@@ -261,15 +265,17 @@ TEST_F(RowWriterTest, LeavesNothingBehindWhenTheStoreFails) {
 }
 
 TEST_F(RowWriterTest, MeasuresFloatsWithoutNaNsAndWithBothZeros) {
-  Create(*spec::Schema::Make(spec::SchemaId{0}, {{.id = FieldId{1}, .name = "d", .type = Type::Primitive(TypeId::kDouble)},
-                                                 {.id = FieldId{2}, .name = "f", .type = Type::Primitive(TypeId::kFloat)}}));
+  Create(*spec::Schema::Make(spec::SchemaId{0},
+                             {{.id = FieldId{1}, .name = "d", .type = Type::Primitive(TypeId::kDouble)},
+                              {.id = FieldId{2}, .name = "f", .type = Type::Primitive(TypeId::kFloat)}}));
   arrow::DoubleBuilder doubles;
   arrow::FloatBuilder floats;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {nan, 0.0, 3.0, -0.0}) ASSERT_TRUE(doubles.Append(value).ok());
   ASSERT_TRUE(doubles.AppendNull().ok());
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(floats.Append(static_cast<float>(nan)).ok());
-  const auto batch = arrow::RecordBatch::Make(*format::ToArrowSchema(*metadata_->schema()), 5, {*doubles.Finish(), *floats.Finish()});
+  const auto batch =
+      arrow::RecordBatch::Make(*format::ToArrowSchema(*metadata_->schema()), 5, {*doubles.Finish(), *floats.Finish()});
   const auto writer = Writer();
   ASSERT_THAT(writer->Write(*batch), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
@@ -285,13 +291,16 @@ TEST_F(RowWriterTest, MeasuresFloatsWithoutNaNsAndWithBothZeros) {
 }
 
 TEST_F(RowWriterTest, KeepsNaNsAndZerosOfAnIdentityPartitionApart) {
-  Create(*spec::Schema::Make(spec::SchemaId{0}, {{.id = FieldId{1}, .name = "d", .type = Type::Primitive(TypeId::kDouble)}}),
+  Create(*spec::Schema::Make(spec::SchemaId{0},
+                             {{.id = FieldId{1}, .name = "d", .type = Type::Primitive(TypeId::kDouble)}}),
          {{FieldId{1}, FieldId{1000}, "d", spec::Transform::Identity()}});
   arrow::DoubleBuilder doubles;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {nan, -nan, 0.0, -0.0, 0.0}) ASSERT_TRUE(doubles.Append(value).ok());
   const auto writer = Writer();
-  ASSERT_THAT(writer->Write(*arrow::RecordBatch::Make(*format::ToArrowSchema(*metadata_->schema()), 5, {*doubles.Finish()})), IsOk());
+  ASSERT_THAT(
+      writer->Write(*arrow::RecordBatch::Make(*format::ToArrowSchema(*metadata_->schema()), 5, {*doubles.Finish()})),
+      IsOk());
   ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
   EXPECT_THAT(files, SizeIs(3));
   int64_t rows = 0;
@@ -303,7 +312,14 @@ TEST_F(RowWriterTest, BoundsHoldEveryRandomText) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const std::vector<std::string> letters = {"a", "z", "\xc3\xbf", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", std::string("\0", 1)};
+  const std::vector<std::string> letters = {"a",
+                                            "z",
+                                            "\xc3\xbf",
+                                            "\xed\x9f\xbf",
+                                            "\xef\xbf\xbf",
+                                            "\xf0\x9f\x98\x80",
+                                            "\xf4\x8f\xbf\xbf",
+                                            std::string("\0", 1)};
   Create(Columns(), {}, {{"write.metadata.metrics.column.part", "truncate(2)"}});
   for (int round = 0; round < 60; ++round) {
     std::vector<TestRow> rows;
