@@ -38,14 +38,13 @@ class FileIngest {
 
  private:
   Status Start() {
-    const spec::TableMetadata& metadata = *table_.metadata();
-    if (metadata.format_version < 3) {
-      return tl::unexpected(
-          Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
-                                                      metadata.format_version, table_.name().ToString()))
-              .WithHint("deletion vectors need version 3"));
+    if (const int version = table_.metadata()->format_version; version < 3) {
+      return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
+                                                                        version, table_.name().ToString()))
+                                .WithHint("deletion vectors need version 3"));
     }
-    schema_ = metadata.schema();
+    FRAZIL_TRY(AssignRowIds(table_, clock_));
+    schema_ = table_.metadata()->schema();
     // The index lives as long as this run, so its hash seed need not be remembered.
     const auto seed = static_cast<uint64_t>(RandomSnapshotNumber());
     FRAZIL_ASSIGN(index::CanonicalKey key, index::CanonicalKey::Make(*schema_, seed));

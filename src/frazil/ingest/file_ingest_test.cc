@@ -70,6 +70,33 @@ TEST_F(FileIngestTest, UpsertsAndSaysWhatItDid) {
   EXPECT_EQ(done.deletes, 0);
 }
 
+/// Spec section 5.6: without a snapshot of version 3 before the first upsert the old row would have no id to keep.
+TEST(UpgradedTable, KeepsTheIdsThatItsOldRowsGet) {
+  TempDir dir;
+  index::MemoryTable test(Partitioning::kNone, {{"format-version", "2"}});
+  ASSERT_THAT(index::ForeignInsert(test.table, {{1, "a", ""}, {2, "b", ""}}, test.clock), IsOk());
+  FileIngestOptions options;
+  options.clock = &test.clock;
+  std::ofstream(dir.Join("in.json")) << Line(2, "c");
+  ASSERT_OK_AND_ASSIGN(const auto refused, FileSource::Open(dir.Join("in.json")));
+  EXPECT_THAT(IngestFile(test.table, *refused, options), IsError(ErrorCode::kNotSupported, "format version 2"));
+
+  ASSERT_THAT(table::CommitUpdates(
+                  test.table,
+                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
+                  },
+                  test.clock),
+              IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto source, FileSource::Open(dir.Join("in.json")));
+  ASSERT_THAT(IngestFile(test.table, *source, options), IsOk());
+
+  ASSERT_OK_AND_ASSIGN(const std::vector<index::LiveRow> rows, index::ReadLiveRows(test.Other()));
+  std::map<std::string, std::optional<int64_t>> row_ids;
+  for (const index::LiveRow& row : rows) row_ids[row.row.value] = row.row_id;
+  EXPECT_THAT(row_ids, ElementsAre(Pair("a", 0), Pair("c", 1)));
+}
+
 TEST_F(FileIngestTest, DoesNothingForAnEmptyFile) {
   Write("");
   ASSERT_OK_AND_ASSIGN(const IngestProgress done, Ingest());

@@ -1,5 +1,6 @@
 #include "frazil/ingest/start_commit.h"
 
+#include "frazil/base/version.h"
 #include "frazil/table/marker.h"
 #include "frazil/table/snapshot_change.h"
 
@@ -27,7 +28,25 @@ class StartChange : public table::SnapshotChange {
   Clock& clock_;
 };
 
+/// Nothing but a snapshot.
+class EmptyChange : public table::SnapshotChange {
+ public:
+  Result<table::FileChanges> Prepare(const table::Table&, spec::SnapshotId) override {
+    table::FileChanges changes;
+    changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
+    return changes;
+  }
+};
+
 }  // namespace
+
+Status AssignRowIds(table::Table& table, Clock& clock) {
+  const spec::Snapshot* head = table.metadata()->current_snapshot();
+  if (head == nullptr || head->first_row_id) return {};
+  EmptyChange change;
+  FRAZIL_TRY(table::CommitSnapshot(table, change, {.allow_empty = true}, clock));
+  return {};
+}
 
 Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, int64_t next, Clock& clock) {
   StartChange change(pipeline, next, clock);

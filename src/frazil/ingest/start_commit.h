@@ -14,4 +14,9 @@ namespace frazil::ingest {
 /// kFenced when the table proves a position of this pipeline after all: somebody else was faster.
 Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, int64_t next, Clock& clock);
 
+/// Gives the rows of a table that was upgraded from version 2 their ids, before the first upsert could replace one that
+/// has none and lose it (ingest.md rule 3): an empty snapshot, whose manifest list assigns them (spec section 5.6).
+/// Nothing to do where the head was committed in version 3.
+Status AssignRowIds(table::Table& table, Clock& clock);
+
 }  // namespace frazil::ingest
