@@ -51,8 +51,8 @@ def ingest(events, home, threads):
             "peak_memory_mb": round(summary["peak_memory_bytes"] / 2**20)}
 
 
-def median_of(runs, arguments, home):
-    timings = [run(arguments, home)[1:] for _ in range(runs)]
+def median_of(runs, arguments, home, **options):
+    timings = [run(arguments, home, **options)[1:] for _ in range(runs)]
     return statistics.median(t[0] for t in timings), statistics.median(t[1] for t in timings)
 
 
@@ -65,7 +65,8 @@ def scan(home, runs):
     result = {"data_files": len(files)}
     for name, source in (("table", "demo.flights"), ("data_files_without_vectors", plain)):
         # The query runs 20 times in one process, so that starting it does not hide the scan.
-        wall, cpu = median_of(runs, ["sql", "-q", "-o", "none", "-e", ";".join([query.format(source)] * 20)], home)
+        script = ";".join([query.format(source)] * 20)
+        wall, cpu = median_of(runs, ["sql", "-q", "-o", "none", "-f", "-"], home, input=script)
         empty_wall, empty_cpu = median_of(runs, ["sql", "-q", "-o", "none", "-e", "SELECT 1"], home)
         result[name] = {"wall_ms": round((wall - empty_wall) / 20 * 1000, 2), "cpu_ms": round((cpu - empty_cpu) / 20 * 1000, 2)}
     result["cpu_ratio"] = round(result["table"]["cpu_ms"] / result["data_files_without_vectors"]["cpu_ms"], 3)
