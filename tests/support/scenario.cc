@@ -31,7 +31,7 @@ table::Table CreateTable(const Scenario::Options& options, Clock& clock) {
 }
 
 std::unique_ptr<index::KeyIndex> NewIndex() {
-  auto index = index::MakeMemoryKeyIndex(*index::TestSchema(), kHashSeed, nullptr);
+  auto index = index::OpenKeyIndex({.schema = index::TestSchema(), .seed = kHashSeed});
   EXPECT_THAT(index, IsOk());
   return *std::move(index);
 }
@@ -50,7 +50,7 @@ struct Location {
 };
 
 /// Where an index finds the rows of `ids`.
-std::multimap<int64_t, Location> Located(const index::KeyIndex& index, const std::set<int64_t>& ids) {
+std::multimap<int64_t, Location> Located(index::KeyIndex& index, const std::set<int64_t>& ids) {
   arrow::Int64Builder builder;
   for (const int64_t id : ids) EXPECT_TRUE(builder.Append(id).ok());
   std::multimap<int64_t, Location> found;

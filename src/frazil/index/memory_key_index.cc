@@ -42,15 +42,6 @@ class MemoryKeyIndex : public KeyIndex {
 
   std::optional<spec::SnapshotId> snapshot_id() const override { return snapshot_id_; }
   const table::LiveFiles& live_files() const override { return live_; }
-  int64_t num_entries() const override { return runs_.num_entries(); }
-
-  int64_t memory_bytes() const override {
-    int64_t bytes = runs_.num_entries() * static_cast<int64_t>(sizeof(RunEntry));
-    for (const IndexedFile& file : files_) {
-      bytes += static_cast<int64_t>(sizeof(IndexedFile) + file.stored_row_ids.size() * sizeof(file.stored_row_ids[0]));
-    }
-    return bytes;
-  }
 
   Status FollowTo(const table::Table& table, const spec::Snapshot* snapshot,
                   const std::map<std::string, KnownKeys>& known) override {
@@ -66,7 +57,13 @@ class MemoryKeyIndex : public KeyIndex {
     return {};
   }
 
-  Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) const override {
+  std::shared_ptr<const KeyIndexView> View() const override { return nullptr; }
+  Status Checkpoint() override { return {}; }
+  Status WaitForMerges() override { return {}; }
+  Status Verify(const table::Table&, const std::function<void(int64_t, int64_t)>&) override { return {}; }
+  KeyIndexStatus status() const override { return {.snapshot_id = snapshot_id_, .num_entries = runs_.num_entries()}; }
+
+  Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) override {
     std::vector<KeyHit> hits;
     std::vector<std::pair<size_t, RunEntry>> found;
     runs_.Probe(sorted, [&](size_t key, const RunEntry& entry) {
@@ -304,9 +301,9 @@ class MemoryKeyIndex : public KeyIndex {
 
 }  // namespace
 
-Result<std::unique_ptr<KeyIndex>> MakeMemoryKeyIndex(const spec::Schema& schema, uint64_t seed, Executor* executor) {
-  FRAZIL_ASSIGN(CanonicalKey key, CanonicalKey::Make(schema, seed));
-  return std::unique_ptr<KeyIndex>(std::make_unique<MemoryKeyIndex>(std::move(key), executor));
+Result<std::unique_ptr<KeyIndex>> OpenKeyIndex(KeyIndexOptions options) {
+  FRAZIL_ASSIGN(CanonicalKey key, CanonicalKey::Make(*options.schema, options.seed));
+  return std::unique_ptr<KeyIndex>(std::make_unique<MemoryKeyIndex>(std::move(key), options.executor));
 }
 
 }  // namespace frazil::index

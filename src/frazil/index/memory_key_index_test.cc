@@ -40,7 +40,7 @@ Hash96 HashOfId(int64_t id) {
 }
 
 std::unique_ptr<KeyIndex> NewIndex() {
-  auto index = MakeMemoryKeyIndex(*TestSchema(), kSeed, nullptr);
+  auto index = OpenKeyIndex({.schema = TestSchema(), .seed = kSeed});
   EXPECT_THAT(index, IsOk());
   return *std::move(index);
 }
@@ -49,7 +49,7 @@ Status Follow(KeyIndex& index, const table::Table& table) {
   return index.FollowTo(table, table.metadata()->current_snapshot(), {});
 }
 
-std::vector<KeyHit> LookUpIds(const KeyIndex& index, const std::set<int64_t>& ids) {
+std::vector<KeyHit> LookUpIds(KeyIndex& index, const std::set<int64_t>& ids) {
   std::vector<Hash96> hashes;
   for (const int64_t id : ids) hashes.push_back(HashOfId(id));
   std::sort(hashes.begin(), hashes.end());
@@ -58,7 +58,7 @@ std::vector<KeyHit> LookUpIds(const KeyIndex& index, const std::set<int64_t>& id
   return *hits;
 }
 
-std::vector<Location> LocationsIn(const KeyIndex& index, const std::set<int64_t>& ids) {
+std::vector<Location> LocationsIn(KeyIndex& index, const std::set<int64_t>& ids) {
   std::map<Hash96, int64_t> id_of;
   std::vector<Hash96> hashes;
   for (const int64_t id : ids) {
@@ -122,10 +122,10 @@ TEST(KeyIndex, NeedsNoWorkForDeletes) {
   ASSERT_THAT(ForeignInsert(test.table, {{1, "a"}, {2, "b"}, {3, "c"}}, test.clock), IsOk());
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
-  const int64_t entries = index->num_entries();
+  const int64_t entries = index->status().num_entries;
   ASSERT_THAT(ForeignDelete(test.table, {2}, test.clock), IsOk());
   ASSERT_THAT(Follow(*index, test.table), IsOk());
-  EXPECT_EQ(index->num_entries(), entries);
+  EXPECT_EQ(index->status().num_entries, entries);
   EXPECT_EQ(LocationsIn(*index, {1, 2, 3}), LocationsByScan(test.table));
 }
 

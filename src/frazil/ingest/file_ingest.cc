@@ -49,7 +49,7 @@ class FileIngest {
     const auto seed = static_cast<uint64_t>(RandomSnapshotNumber());
     FRAZIL_ASSIGN(index::CanonicalKey key, index::CanonicalKey::Make(*schema_, seed));
     key_ = std::make_unique<index::CanonicalKey>(std::move(key));
-    FRAZIL_ASSIGN(index_, index::MakeMemoryKeyIndex(*schema_, seed, options_.executor));
+    FRAZIL_ASSIGN(index_, index::OpenKeyIndex({.schema = schema_, .seed = seed, .executor = options_.executor}));
 
     FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table_, spec::kMainBranch));
     FRAZIL_ASSIGN(const StartPosition start, FindStartPosition(effective, pipeline_.id, options_.reset_offsets));

@@ -5,7 +5,7 @@
 
 namespace frazil::ingest {
 
-Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, const index::KeyIndex& index) {
+Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index) {
   std::vector<Hash96> hashes;
   hashes.reserve(changes.size());
   for (const KeyChange& change : changes) hashes.push_back(change.hash);

@@ -24,6 +24,6 @@ struct Resolution {
 };
 
 /// Looks all keys of a batch up and decides. `changes` as Collapse() gives them.
-Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, const index::KeyIndex& index);
+Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index);
 
 }  // namespace frazil::ingest

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/base/bytes.h"
+#include "frazil/base/result.h"
+#include "frazil/index/entry.h"
+#include "frazil/spec/ids.h"
+#include "frazil/spec/manifest.h"
+
+namespace frazil::index {
+
+/// What the index must know of a file that entries may name (ingest.md, "The dictionary holds per number").
+struct IndexedFileRecord {
+  FileNumber number = 0;
+  std::string path;
+  spec::FileContent content = spec::FileContent::kData;  ///< kEqualityDeletes: its keys are entries too
+  spec::SequenceNumber sequence_number;                  ///< data sequence number
+  spec::SpecId spec_id{0};
+  Bytes partition;  ///< canonical bytes of the partition tuple; compares equality deletes with data files
+  std::optional<spec::RowId> first_row_id;
+  int64_t record_count = 0;
+  bool is_live = true;  ///< at the manifest's snapshot
+  /// Identity of the positions deleted at the manifest's snapshot; empty path: none. Several v2 files: their paths.
+  spec::DeleteFileId deletes_id;
+  /// Of a file that is gone: the row map (file name in the index's folder) and the source in it that say where its rows
+  /// went; `forward_to`, by output of the row map, the numbers of its outputs (none: an output the index does not know).
+  std::optional<std::string> row_map;
+  uint32_t row_map_source = 0;
+  std::vector<std::optional<FileNumber>> forward_to;
+};
+
+struct RunRecord {
+  std::string file_name;
+  int64_t num_entries = 0;
+  int64_t size_bytes = 0;
+  uint64_t checksum = 0;  ///< Run::checksum()
+};
+
+/// What a checkpoint says, written last (ingest.md, "Structure"). JSON with a checksum over everything else.
+struct IndexManifest {
+  std::string table_uuid;
+  std::string key_version;  ///< identifier field ids, type classes and seed: another one means another index
+  std::optional<spec::SnapshotId> snapshot_id;  ///< complete up to here; none: an empty table
+  FileNumber next_number = 0;
+  uint32_t num_shards = 1;
+  std::vector<std::vector<RunRecord>> shards;  ///< runs of each shard, newest first
+  std::vector<IndexedFileRecord> files;        ///< every number that a run or a forwarding needs, and every live file
+};
+
+std::string WriteIndexManifestJson(const IndexManifest& manifest);
+/// kCorruptData: not JSON, checksum, counts or numbers that cannot be. `name` for the message.
+Result<IndexManifest> ParseIndexManifestJson(std::string_view text, const std::string& name);
+
+}  // namespace frazil::index

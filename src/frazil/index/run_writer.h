@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "frazil/index/run.h"
+#include "frazil/io/file_io.h"
+
+namespace frazil::index {
+
+/// Writes one run: entries in ascending order go in, a durable file or a buffer comes out. One thread.
+class RunWriter {
+ public:
+  enum class RowIds { kNone, kStored };
+
+  /// Into a new file (hidden and unsynced until Finish; dropping leaves nothing). Disk full: kIo of the failing call.
+  static Result<std::unique_ptr<RunWriter>> ToFile(io::FileIO& local, const std::string& path, RowIds row_ids);
+  static std::unique_ptr<RunWriter> ToMemory(std::string name, RowIds row_ids);
+  ~RunWriter();
+
+  /// Ascending by (hash, file, position); an exact repetition is dropped. kInternal when out of order, or when a row id
+  /// is given to a run without them.
+  Status Add(const Entry& entry);
+  int64_t num_entries() const;
+
+  /// Footer, sync, rename; returns the run opened. A run of no entries: null and no file.
+  Result<std::shared_ptr<const Run>> Finish();
+
+ private:
+  class Impl;
+  explicit RunWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace frazil::index
