@@ -4,9 +4,9 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "frazil/base/result.h"
+#include "frazil/index/folder_lock.h"
 #include "frazil/index/index_manifest.h"
 #include "frazil/io/file_io.h"
 
@@ -15,30 +15,35 @@ namespace frazil::index {
 /// The folder of one index: names of its files, the manifest of the newest version, and the lock.
 ///
 /// Files: `manifest-<version>.json`, `run-<id>.run`, `rowmap-<id>.puffin`, `lock`. A file counts iff the newest manifest
-/// that checks lists it. One thread.
+/// that checks lists it; files of other names are not touched. One thread, but for the names of new files.
 class IndexDirectory {
  public:
   enum class Access { kReadWrite, kReadOnly };
 
-  /// kReadWrite makes the folder and takes the lock (flock, so it goes with the process): kFenced naming the holder's
-  /// process id, program and start otherwise. kReadOnly: kNotFound when there is no manifest.
-  static Result<std::unique_ptr<IndexDirectory>> Open(const std::string& path, Access access);
+  /// kReadWrite makes the folder, takes the lock (it goes with the process) and deletes what a killed process
+  /// left half written: kFenced naming the holder's process id, program and start; kIo when it cannot be written.
+  /// kReadOnly: kNotFound when there is no manifest. `files`: null, or a stand-in for the local files (tests).
+  static Result<std::unique_ptr<IndexDirectory>> Open(const std::string& path, Access access,
+                                                      std::shared_ptr<io::FileIO> files = nullptr);
   ~IndexDirectory();
 
   const std::string& path() const;
   io::FileIO& files() const;  ///< local files of this machine
   std::shared_ptr<io::FileIO> shared_files() const;
 
-  /// The newest manifest. None: no manifest at all. kCorruptData naming file and reason when one is there but does not
-  /// check (the caller rebuilds and says so).
+  /// The newest manifest that checks. None: no manifest at all. kCorruptData naming file and reason when there are some
+  /// but none checks (the caller rebuilds and says so). Of an opening for reading: files that it lists may be deleted at
+  /// any time by the process that holds the lock; one that is missing then means: read the manifest again.
   Result<std::optional<IndexManifest>> ReadManifest() const;
   /// Writes the manifest as the next version, durably, then deletes older ones and every run and row map that it does
-  /// not list (`also_kept`: files being written by a merge). Deleting is best effort: what stays is deleted next time.
+  /// not list (`also_kept`: names or paths of files being written by a merge). Deleting is best effort: what stays is
+  /// deleted next time. kInternal for a manifest that could not be read back, kFenced when the lock file is gone; after
+  /// any error the older manifest and its files are still there.
   Status WriteManifest(const IndexManifest& manifest, const std::set<std::string>& also_kept);
   /// Deletes everything but the lock: a rebuild begins from nothing.
   Status Clear();
 
-  /// Path for a new file; never used before, a crash included.
+  /// Path for a new file; never used before, a crash included. Thread-safe.
   std::string NewRunPath();
   std::string NewRowMapPath();
   std::string PathOf(const std::string& file_name) const;
@@ -47,20 +52,6 @@ class IndexDirectory {
   class Impl;
   explicit IndexDirectory(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
-};
-
-/// An exclusive lock on `<folder>/lock` that says who holds it; released with the object or the process.
-class FolderLock {
- public:
-  /// kFenced: "... is in use by process 1234 (frazil ingest ..., since ...)".
-  static Result<std::unique_ptr<FolderLock>> Take(const std::string& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  explicit FolderLock(int fd) : fd_(fd) {}
-  int fd_;
 };
 
 }  // namespace frazil::index

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frazil/base/bytes.h"
@@ -28,9 +29,11 @@ struct IndexedFileRecord {
   spec::DeleteFileId deletes_id;
   /// Of a file that is gone: the row map (file name in the index's folder) and the source in it that say where its rows
   /// went; `forward_to`, by output of the row map, the numbers of its outputs (none: an output the index does not know).
+  /// An output is younger than its sources: numbers grow along a chain of forwardings, so that none is a circle.
   std::optional<std::string> row_map;
   uint32_t row_map_source = 0;
   std::vector<std::optional<FileNumber>> forward_to;
+  bool operator==(const IndexedFileRecord&) const = default;
 };
 
 struct RunRecord {
@@ -38,6 +41,7 @@ struct RunRecord {
   int64_t num_entries = 0;
   int64_t size_bytes = 0;
   uint64_t checksum = 0;  ///< Run::checksum()
+  bool operator==(const RunRecord&) const = default;
 };
 
 /// What a checkpoint says, written last (ingest.md, "Structure"). JSON with a checksum over everything else.
@@ -46,13 +50,22 @@ struct IndexManifest {
   std::string key_version;  ///< identifier field ids, type classes and seed: another one means another index
   std::optional<spec::SnapshotId> snapshot_id;  ///< complete up to here; none: an empty table
   FileNumber next_number = 0;
-  uint32_t num_shards = 1;
-  std::vector<std::vector<RunRecord>> shards;  ///< runs of each shard, newest first
+  uint32_t num_shards = 1;                     ///< a power of two, at most 256
+  std::vector<std::vector<RunRecord>> shards;  ///< num_shards of them; runs of each, newest first
   std::vector<IndexedFileRecord> files;        ///< every number that a run or a forwarding needs, and every live file
+  bool operator==(const IndexManifest&) const = default;
 };
 
+/// Names that IndexDirectory gives: "run-<id>.run" and "rowmap-<id>.puffin", nothing that could lead out of a folder.
+bool IsRunFileName(std::string_view name);
+bool IsRowMapFileName(std::string_view name);
+
+/// What cannot be: a number twice or not below `next_number`, a live path twice, a forwarding of a live file or to an
+/// older or unknown number, a file name that is none of ours. kCorruptData with the reason.
+Status CheckIndexManifest(const IndexManifest& manifest);
+
 std::string WriteIndexManifestJson(const IndexManifest& manifest);
-/// kCorruptData: not JSON, checksum, counts or numbers that cannot be. `name` for the message.
+/// kCorruptData: not JSON, wrong checksum, or what CheckIndexManifest refuses. `name` for the message.
 Result<IndexManifest> ParseIndexManifestJson(std::string_view text, const std::string& name);
 
 }  // namespace frazil::index
