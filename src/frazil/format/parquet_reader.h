@@ -17,6 +17,8 @@
 
 namespace frazil::format {
 
+class ParquetFile;
+
 struct ParquetReadOptions {
   /// For files without any field id: id by dotted name in the file ("a", "a.b", "tags.element", "m.key", "m.value").
   std::map<std::string, spec::FieldId> name_mapping;
@@ -95,10 +97,9 @@ class ParquetReader {
   Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns) const;
 
  private:
-  class Impl;
-  friend class ParquetBatchReader;
-  explicit ParquetReader(std::shared_ptr<const Impl> impl);
-  std::shared_ptr<const Impl> impl_;
+  friend class ParquetRowReader;
+  explicit ParquetReader(std::shared_ptr<const ParquetFile> file);
+  std::shared_ptr<const ParquetFile> file_;
 };
 
 }  // namespace frazil::format
