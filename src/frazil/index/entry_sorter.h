@@ -18,8 +18,8 @@ class EntrySorter {
  public:
   struct Options {
     uint32_t num_shards = 1;
-    /// Entries that may be held in memory; then they go out as runs. Bytes of memory used stay below about 1.5 times
-    /// this many entries of 32 bytes.
+    /// Entries that may be held in memory; then they go out as runs, while who adds waits. Bytes of memory used stay
+    /// below about 1.5 times this many entries of 32 bytes (that only for the largest shard's run in memory).
     int64_t max_entries_in_memory = 0;
     /// Names the file of a new run of a shard; an empty name: that run stays in memory.
     std::function<std::string(uint32_t shard)> name_run;
@@ -29,6 +29,7 @@ class EntrySorter {
   explicit EntrySorter(Options options);
   ~EntrySorter();
 
+  /// Errors are those of writing runs, kResourceExhausted when the system has no memory; all later calls fail too.
   Status Add(std::span<const Entry> entries);
   /// Runs of every shard, newest (last spilled) first; a shard without entries has none.
   Result<std::vector<std::vector<std::shared_ptr<const Run>>>> Finish();

@@ -3,68 +3,117 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "frazil/base/bytes.h"
 #include "frazil/base/result.h"
 #include "frazil/index/entry.h"
+#include "frazil/index/mapping.h"
+#include "frazil/index/run_footer.h"
+#include "frazil/index/run_page.h"
 
 namespace frazil::index {
 
-/// An immutable file (or buffer) of entries sorted by hash; what the index is made of.
+/// An immutable file (or buffer) of entries sorted by (hash, file, position); what the index is made of.
 ///
-/// Layout, little-endian: pages of 4096 bytes, a fence section, a footer.
-///   page    hashes (12 bytes each), locations (file number, position: 8 bytes each), then, in runs with row ids, an
-///           8-byte row id each; its last 8 bytes are the XXH3 of the rest. 203 or 145 entries, so that a look-up that
-///           is not in memory costs one page of the store; 20.2 or 28.2 bytes a key.
-///   fences  the top 64 bits of every page's first hash, checked by one checksum in the footer
-///   footer  magic, version, counts, sizes, smallest and largest hash, the file numbers that occur, its own checksum
-/// A page is checked when it is first touched; nothing is believed before (kCorruptData naming path and page).
-/// Files are mapped read-only: memory is whatever the page cache has. Immutable; thread-safe.
+/// Layout, little-endian: pages of 4096 bytes, the fences, the file numbers, a footer.
+///   page    entries one after the other: hash (8 + 4 bytes), file number, position (4 bytes each) and, in runs with row
+///           ids, the row id (8 bytes); its last 8 bytes are the checksum of the rest. 204 or 146 entries, all pages but
+///           the last full; so that a look-up that is not in memory costs one page of the store. 20.1 or 28.1 bytes a key.
+///   fences  the top 64 bits of every page's first hash
+///   file numbers   those that occur, 4 bytes each, ascending, filled up to 8
+///   footer  magic, flags, counts, smallest and largest hash, the checksum of the pages' checksums, the one of fences
+///           and file numbers, and its own
+/// A page is read and checked when it is first touched; nothing is believed before (kCorruptData naming path and page).
+/// Checked pages are believed while the run is open, also where the system drops them from memory and reads them again.
+/// The pages of files are mapped read-only: memory is whatever the page cache has, besides memory_bytes(). Immutable;
+/// thread-safe.
 class Run {
  public:
   /// Maps a file. kCorruptData when footer or fences do not check, kNotFound when it is not there.
   static Result<std::shared_ptr<const Run>> Open(const std::string& path);
-  /// A run in memory, as RunWriter made it; `name` for messages.
+  /// A run in memory, in the bytes of a file; `name` for messages.
   static Result<std::shared_ptr<const Run>> FromBytes(Bytes bytes, std::string name);
-  ~Run();
+  static Result<std::shared_ptr<const Run>> FromMapping(Mapping mapping, std::string name_or_path);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  const std::string& path() const;
-  int64_t num_entries() const;
-  int64_t num_pages() const;
-  int64_t size_bytes() const;
-  bool has_row_ids() const;
-  bool in_memory() const;  ///< its bytes count as memory of the process
+  const std::string& path() const { return path_; }
+  int64_t num_entries() const { return footer_.num_entries; }
+  int64_t num_pages() const { return static_cast<int64_t>(fences_.size()); }
+  int64_t size_bytes() const { return static_cast<int64_t>(bytes_.size()); }
+  bool has_row_ids() const { return footer_.has_row_ids; }
+  bool in_memory() const { return !mapping_.is_file(); }
+  /// Memory of the process: everything of a run in memory; of a file the fences, file numbers and one bit a page.
+  int64_t memory_bytes() const;
   /// Numbers of files that entries of this run name, ascending.
-  const std::vector<FileNumber>& file_numbers() const;
-  /// XXH3 of the footer: the run's identity in the manifest.
-  uint64_t checksum() const;
-  ByteView bytes() const;
+  const std::vector<FileNumber>& file_numbers() const { return file_numbers_; }
+  const Hash96& smallest() const { return footer_.smallest; }
+  const Hash96& largest() const { return footer_.largest; }
+  /// XXH3 of the footer, which vouches for all bytes: the run's identity in the manifest.
+  uint64_t checksum() const { return footer_.Checksum(); }
+  ByteView bytes() const { return bytes_; }
 
-  /// Checks every page.
+  /// Reads and checks every page.
   Status Verify() const;
 
-  /// Entries in order, page by page; for merges and checks. Stays valid while the run lives. One thread a cursor.
+  // ---- for probes and merges
+
+  /// By page the top 64 bits of its first hash.
+  std::span<const uint64_t> fences() const { return fences_; }
+  int64_t NumEntriesOf(int64_t page) const {
+    const int64_t per_page = RunPage::EntriesPerPage(has_row_ids());
+    return page + 1 < num_pages() ? per_page : num_entries() - page * per_page;
+  }
+  /// The page's bytes; they mean something only once it is checked.
+  const std::byte* PageAt(int64_t page) const { return bytes_.data() + page * static_cast<int64_t>(RunPage::kBytes); }
+  bool IsChecked(int64_t page) const {
+    return (checked_[static_cast<size_t>(page / 64)].load(std::memory_order_relaxed) >> (page % 64) & 1) != 0;
+  }
+  /// Reads and checks the page unless that was done.
+  Status Check(int64_t page) const { return IsChecked(page) ? Status() : CheckNow(page); }
+  /// Copies pages and checks the copies, so that neither the mapping nor the page cache's order of use is touched.
+  Status ReadPages(int64_t first_page, std::span<std::byte> out) const;
+  /// Asks the system to begin reading a page that is not in memory.
+  void WillNeed(int64_t page) const { mapping_.WillNeed(static_cast<size_t>(page) * RunPage::kBytes, RunPage::kBytes); }
+
+  /// Entries in order, for checks and merges; reads some pages at a time. The run must outlive it. One thread a cursor.
   class Cursor {
    public:
     explicit Cursor(const Run& run) : run_(run) {}
     /// The next entry in `entry`; false at the end. kCorruptData.
     Result<bool> Next(Entry& entry);
+    /// The entries of the next page that Next() has not given; none at the end. Valid until the next call.
+    Result<std::span<const Entry>> NextPage();
 
    private:
     const Run& run_;
     int64_t page_ = 0;
-    int64_t slot_ = 0;
+    Bytes chunk_;             // pages read ahead; empty for runs in memory
+    int64_t chunk_page_ = 0;  // the first page in it
+    int64_t chunk_end_ = 0;
+    std::vector<Entry> entries_;
+    size_t slot_ = 0;
   };
 
  private:
-  friend class RunProber;
-  class Impl;
-  explicit Run(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Run(Mapping mapping, Bytes owned, std::string path);
+  Status Init();
+  Result<ByteView> ReadTail(size_t offset);
+  Status CheckNow(int64_t page) const;
+  Status CheckCopy(int64_t page, const std::byte* copy) const;
+
+  std::string path_;
+  Mapping mapping_;
+  Bytes owned_;
+  ByteView bytes_;    // of one of the two
+  Mapping sections_;  // of a file: a copy of what lies behind the pages; in huge pages, for every look-up touches it
+  RunFooter footer_;
+  std::span<const uint64_t> fences_;
+  std::vector<FileNumber> file_numbers_;
+  mutable std::vector<std::atomic<uint64_t>> checked_;  // one bit a page
 };
 
 }  // namespace frazil::index

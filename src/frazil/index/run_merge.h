@@ -20,8 +20,8 @@ class MergePace {
   virtual Status Pause() = 0;
 };
 
-/// Streams runs into one writer in order; memory is one page a run. Exact repetitions (same hash, file, position) are
-/// written once. Checks every page it reads (kCorruptData naming the run). `pace` may be null.
+/// Streams runs into one writer in order; memory is about 300 KiB a run. Exact repetitions (same hash, file, position)
+/// are written once: that of the first run that has it. Checks every page it reads (kCorruptData naming the run). `pace` may be null.
 Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntry& rewrite, RunWriter& out,
                  MergePace* pace);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "frazil/index/run.h"
@@ -20,7 +21,8 @@ class RunWriter {
 
   /// Ascending by (hash, file, position); an exact repetition is dropped. kInternal when out of order, or when a row id
   /// is given to a run without them.
-  Status Add(const Entry& entry);
+  Status Add(const Entry& entry) { return Add(std::span(&entry, 1)); }
+  Status Add(std::span<const Entry> entries);
   int64_t num_entries() const;
 
   /// Footer, sync, rename; returns the run opened. A run of no entries: null and no file.

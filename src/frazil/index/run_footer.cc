@@ -1,0 +1,93 @@
+#include "frazil/index/run_footer.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "frazil/index/run_page.h"
+
+namespace frazil::index {
+namespace {
+
+constexpr uint64_t kMagic = 0x31'4e'55'52'4c'49'5a'46;  // "FZILRUN1"
+constexpr uint32_t kHasRowIds = 1;
+
+int64_t RoundedUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+uint64_t ChecksumOfPage(const std::byte* page, int64_t number) {
+  return XXH3_64bits_withSeed(page, RunPage::kChecksumOffset, static_cast<uint64_t>(number));
+}
+
+uint64_t AddPageChecksum(uint64_t pages_checksum, uint64_t page_checksum) {
+  return XXH3_64bits_withSeed(&page_checksum, sizeof(page_checksum), pages_checksum);
+}
+
+uint64_t ChecksumOfBytes(ByteView bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+int64_t RunFooter::num_pages() const {
+  return RoundedUp(num_entries, RunPage::EntriesPerPage(has_row_ids)) / RunPage::EntriesPerPage(has_row_ids);
+}
+size_t RunFooter::fences_offset() const { return static_cast<size_t>(num_pages()) * RunPage::kBytes; }
+size_t RunFooter::file_numbers_offset() const {
+  return fences_offset() + static_cast<size_t>(num_pages()) * sizeof(uint64_t);
+}
+size_t RunFooter::footer_offset() const {
+  return file_numbers_offset() + static_cast<size_t>(RoundedUp(num_file_numbers * 4, 8));
+}
+
+void RunFooter::AppendTo(Bytes& out) const {
+  const size_t begin = out.size();
+  AppendLittle(out, kMagic);
+  AppendLittle(out, uint32_t{has_row_ids ? kHasRowIds : 0});
+  AppendLittle(out, uint32_t{RunPage::kBytes});
+  AppendLittle(out, num_entries);
+  AppendLittle(out, num_file_numbers);
+  AppendLittle(out, smallest.high);
+  AppendLittle(out, largest.high);
+  AppendLittle(out, smallest.low);
+  AppendLittle(out, largest.low);
+  AppendLittle(out, pages_checksum);
+  AppendLittle(out, sections_checksum);
+  AppendLittle(out, uint64_t{0});
+  AppendLittle(out, ChecksumOfBytes(ByteView(out).subspan(begin)));
+}
+
+Result<RunFooter> RunFooter::Decode(ByteView bytes, int64_t run_size, const std::string& path) {
+  const auto fail = [&](const char* why) {
+    return Fail(ErrorCode::kCorruptData, "index run is damaged: {}: {}", why, path);
+  };
+  if (bytes.size() < kBytes) return fail("it is too short for a footer");
+  const std::byte* from = bytes.data();
+  if (LoadLittle<uint64_t>(from) != kMagic) return fail("its end is not a footer");
+  if (LoadLittle<uint64_t>(from + kBytes - 8) != ChecksumOfBytes({from, kBytes - 8})) {
+    return fail("its footer does not match its checksum");
+  }
+  const auto flags = LoadLittle<uint32_t>(from + 8);
+  if (flags > kHasRowIds || LoadLittle<uint32_t>(from + 12) != RunPage::kBytes) return fail("its layout is unknown");
+
+  RunFooter footer;
+  footer.has_row_ids = flags == kHasRowIds;
+  footer.num_entries = LoadLittle<int64_t>(from + 16);
+  footer.num_file_numbers = LoadLittle<int64_t>(from + 24);
+  footer.smallest = {.high = LoadLittle<uint64_t>(from + 32), .low = LoadLittle<uint32_t>(from + 48)};
+  footer.largest = {.high = LoadLittle<uint64_t>(from + 40), .low = LoadLittle<uint32_t>(from + 52)};
+  footer.pages_checksum = LoadLittle<uint64_t>(from + 56);
+  footer.sections_checksum = LoadLittle<uint64_t>(from + 64);
+  // The bounds keep the sizes computed from the counts far from overflow.
+  if (footer.num_entries < 1 || footer.num_entries > run_size || footer.num_file_numbers < 1 ||
+      footer.num_file_numbers > footer.num_entries ||
+      footer.footer_offset() + kBytes != static_cast<size_t>(run_size)) {
+    return fail("its size is not what its footer says");
+  }
+  if (footer.largest < footer.smallest) return fail("its smallest hash is above its largest");
+  return footer;
+}
+
+uint64_t RunFooter::Checksum() const {
+  Bytes bytes;
+  AppendTo(bytes);
+  return ChecksumOfBytes(bytes);
+}
+
+}  // namespace frazil::index

@@ -1,0 +1,161 @@
+#include "frazil/index/run_merge.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+namespace frazil::index {
+namespace {
+
+// Entries in order, some at a time; what it gives is valid until the next call. None: the end.
+class EntryStream {
+ public:
+  virtual ~EntryStream() = default;
+  virtual Result<std::span<const Entry>> Next() = 0;
+};
+
+class RunStream : public EntryStream {
+ public:
+  explicit RunStream(const Run& run) : cursor_(run) {}
+  Result<std::span<const Entry>> Next() override { return cursor_.NextPage(); }
+
+ private:
+  Run::Cursor cursor_;
+};
+
+bool IsSame(const Entry& a, const Entry& b) { return a.hash == b.hash && a.file == b.file && a.position == b.position; }
+
+bool IsBelow(const Entry& a, const Entry& b) {
+  return std::tie(a.hash, a.file, a.position) < std::tie(b.hash, b.file, b.position);
+}
+
+// Two streams as one. Of equal entries those of the first come first. Many runs are merged by a tree of these: each
+// level is one comparison that takes no branch.
+class MergeOfTwo : public EntryStream {
+ public:
+  MergeOfTwo(std::unique_ptr<EntryStream> first, std::unique_ptr<EntryStream> second)
+      : first_{.stream = std::move(first)}, second_{.stream = std::move(second)}, out_(kBlock) {}
+
+  Result<std::span<const Entry>> Next() override {
+    Entry* out = out_.data();
+    Entry* const out_end = out + kBlock;
+    while (out < out_end) {
+      FRAZIL_TRY(first_.Fill());
+      FRAZIL_TRY(second_.Fill());
+      if (first_.AtEnd() || second_.AtEnd()) {
+        Input& rest = first_.AtEnd() ? second_ : first_;
+        const auto count = std::min(rest.end - rest.next, out_end - out);
+        if (count == 0) break;
+        out = std::copy(rest.next, rest.next + count, out);
+        rest.next += count;
+        continue;
+      }
+      // So many steps need no look at the ends.
+      const auto count = std::min({first_.end - first_.next, second_.end - second_.next, out_end - out});
+      out = Merge(first_.next, second_.next, out, count);
+    }
+    return std::span<const Entry>(out_.data(), out);
+  }
+
+ private:
+  static constexpr size_t kBlock = 512;
+
+  struct Input {
+    std::unique_ptr<EntryStream> stream;
+    const Entry* next = nullptr;
+    const Entry* end = nullptr;
+    bool has_ended = false;
+
+    bool AtEnd() const { return next == end; }
+    Status Fill() {
+      if (next < end || has_ended) return {};
+      FRAZIL_ASSIGN(const auto entries, stream->Next());
+      next = entries.data();
+      end = next + entries.size();
+      has_ended = entries.empty();
+      return {};
+    }
+  };
+
+  static Entry* Merge(const Entry*& first, const Entry*& second, Entry* out, std::ptrdiff_t count) {
+    const Entry* a = first;
+    const Entry* b = second;
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      bool takes_b = b->hash.high < a->hash.high;
+      if (b->hash.high == a->hash.high) [[unlikely]]
+        takes_b = IsBelow(*b, *a);
+      *out++ = *(takes_b ? b : a);
+      a += takes_b ? 0 : 1;
+      b += takes_b ? 1 : 0;
+    }
+    first = a;
+    second = b;
+    return out;
+  }
+
+  Input first_;
+  Input second_;
+  std::vector<Entry> out_;
+};
+
+std::unique_ptr<EntryStream> StreamOf(std::span<const std::shared_ptr<const Run>> runs) {
+  if (runs.size() == 1) return std::make_unique<RunStream>(*runs[0]);
+  const size_t half = runs.size() / 2;
+  return std::make_unique<MergeOfTwo>(StreamOf(runs.first(half)), StreamOf(runs.subspan(half)));
+}
+
+// Entries that were rewritten may have to change their order among those of their key, so a key's are gathered first.
+class KeyRewriter {
+ public:
+  KeyRewriter(const RewriteEntry& rewrite, RunWriter& out) : rewrite_(rewrite), out_(out) {}
+
+  Status Add(std::span<const Entry> entries) {
+    for (const Entry& original : entries) {
+      Entry entry = original;
+      FRAZIL_ASSIGN(const bool stays, rewrite_(entry));
+      if (entry.hash != original.hash) return Fail(ErrorCode::kInternal, "a merge of index runs changed a hash");
+      if (!stays) continue;
+      if (!of_key_.empty() && of_key_.back().hash != entry.hash) FRAZIL_TRY(Flush());
+      of_key_.push_back(entry);
+    }
+    return {};
+  }
+
+  Status Flush() {
+    if (of_key_.size() > 1) {
+      std::stable_sort(of_key_.begin(), of_key_.end(), IsBelow);
+      of_key_.erase(std::unique(of_key_.begin(), of_key_.end(), IsSame), of_key_.end());
+    }
+    FRAZIL_TRY(out_.Add(of_key_));
+    of_key_.clear();
+    return {};
+  }
+
+ private:
+  const RewriteEntry& rewrite_;
+  RunWriter& out_;
+  std::vector<Entry> of_key_;
+};
+
+}  // namespace
+
+Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntry& rewrite, RunWriter& out,
+                 MergePace* pace) {
+  constexpr int64_t kEntriesBetweenPauses = (1 << 20) / RunPage::kPlainEntryBytes;
+  if (runs.empty()) return {};
+  const std::unique_ptr<EntryStream> stream = StreamOf(runs);
+  KeyRewriter rewriter(rewrite, out);
+  int64_t paused_at = out.num_entries();
+  while (true) {
+    FRAZIL_ASSIGN(const std::span<const Entry> entries, stream->Next());
+    if (entries.empty()) break;
+    FRAZIL_TRY(rewrite ? rewriter.Add(entries) : out.Add(entries));
+    if (pace != nullptr && out.num_entries() - paused_at >= kEntriesBetweenPauses) {
+      FRAZIL_TRY(pace->Pause());
+      paused_at = out.num_entries();
+    }
+  }
+  return rewriter.Flush();
+}
+
+}  // namespace frazil::index

@@ -1,0 +1,162 @@
+#include "frazil/index/run_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "frazil/index/file_number_set.h"
+
+namespace frazil::index {
+namespace {
+
+// Where the bytes of a run go.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual Status Append(ByteView bytes) = 0;
+  virtual Result<std::shared_ptr<const Run>> Finish() = 0;
+};
+
+class FileSink : public RunSink {
+ public:
+  FileSink(std::unique_ptr<io::OutputFile> file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  Status Append(ByteView bytes) override { return file_->Append(bytes); }
+  Result<std::shared_ptr<const Run>> Finish() override {
+    FRAZIL_TRY(file_->Close());
+    return Run::Open(path_);
+  }
+
+ private:
+  std::unique_ptr<io::OutputFile> file_;
+  std::string path_;
+};
+
+class MemorySink : public RunSink {
+ public:
+  explicit MemorySink(std::string name) : name_(std::move(name)) {}
+
+  Status Append(ByteView bytes) override {
+    if (size_ + bytes.size() > mapping_.size()) FRAZIL_TRY(Grow(size_ + bytes.size()));
+    std::memcpy(mapping_.data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+    return {};
+  }
+  Result<std::shared_ptr<const Run>> Finish() override {
+    FRAZIL_TRY(mapping_.Resize(size_));
+    return Run::FromMapping(std::move(mapping_), name_);
+  }
+
+ private:
+  Status Grow(size_t needed) {
+    // Memory that is not touched costs nothing.
+    const size_t size = std::max({needed, mapping_.size() * 2, size_t{1} << 16});
+    if (mapping_.size() > 0) return mapping_.Resize(size);
+    FRAZIL_ASSIGN(mapping_, Mapping::Anonymous(size));
+    return {};
+  }
+
+  std::string name_;
+  Mapping mapping_;
+  size_t size_ = 0;
+};
+
+bool IsBelow(const Entry& a, const Entry& b) {
+  return std::tie(a.hash, a.file, a.position) < std::tie(b.hash, b.file, b.position);
+}
+
+}  // namespace
+
+class RunWriter::Impl {
+ public:
+  Impl(std::unique_ptr<RunSink> sink, RowIds row_ids) : sink_(std::move(sink)) {
+    footer_.has_row_ids = row_ids == RowIds::kStored;
+  }
+
+  Status Add(std::span<const Entry> entries) {
+    return footer_.has_row_ids ? AddEntries<true>(entries) : AddEntries<false>(entries);
+  }
+
+  int64_t num_entries() const { return footer_.num_entries; }
+
+  Result<std::shared_ptr<const Run>> Finish() {
+    if (num_entries() == 0) return nullptr;
+    if (slot_ > 0) FRAZIL_TRY(WritePage());
+    footer_.largest = last_.hash;
+    const std::vector<FileNumber> numbers = file_numbers_.Sorted();
+    footer_.num_file_numbers = static_cast<int64_t>(numbers.size());
+
+    Bytes tail;
+    AppendBytes(tail, std::as_bytes(std::span(fences_)));
+    AppendBytes(tail, std::as_bytes(std::span(numbers)));
+    if (numbers.size() % 2 != 0) AppendLittle(tail, uint32_t{0});
+    footer_.sections_checksum = ChecksumOfBytes(tail);
+    footer_.AppendTo(tail);
+    FRAZIL_TRY(sink_->Append(tail));
+    return sink_->Finish();
+  }
+
+ private:
+  template <bool kHasRowIds>
+  Status AddEntries(std::span<const Entry> entries) {
+    constexpr int64_t kPerPage = RunPage::EntriesPerPage(kHasRowIds);
+    for (const Entry& entry : entries) {
+      if (entry.hash.high <= last_.hash.high && footer_.num_entries > 0) [[unlikely]] {
+        if (IsBelow(entry, last_)) return Fail(ErrorCode::kInternal, "entries of an index run are out of order");
+        if (!IsBelow(last_, entry)) continue;
+      }
+      if (!kHasRowIds && entry.row_id != kDerivedRowId) [[unlikely]] {
+        return Fail(ErrorCode::kInternal, "a row id for an index run without row ids: {}", entry.row_id);
+      }
+      if (slot_ == kPerPage) FRAZIL_TRY(WritePage());
+      if (slot_ == 0) {
+        if (fences_.empty()) footer_.smallest = entry.hash;
+        fences_.push_back(entry.hash.high);
+      }
+      RunPage::Write<kHasRowIds>(page_.data() + static_cast<size_t>(slot_) * RunPage::EntryBytes(kHasRowIds), entry);
+      ++slot_;
+      ++footer_.num_entries;
+      file_numbers_.Add(entry.file);
+      last_ = entry;
+    }
+    return {};
+  }
+
+  Status WritePage() {
+    const size_t used = static_cast<size_t>(slot_) * RunPage::EntryBytes(footer_.has_row_ids);
+    std::fill(page_.begin() + static_cast<std::ptrdiff_t>(used), page_.end(), std::byte{0});
+    const uint64_t checksum = ChecksumOfPage(page_.data(), static_cast<int64_t>(fences_.size()) - 1);
+    std::memcpy(page_.data() + RunPage::kChecksumOffset, &checksum, sizeof(checksum));
+    footer_.pages_checksum = AddPageChecksum(footer_.pages_checksum, checksum);
+    slot_ = 0;
+    return sink_->Append(page_);
+  }
+
+  std::unique_ptr<RunSink> sink_;
+  RunFooter footer_;
+  std::array<std::byte, RunPage::kBytes> page_;
+  int64_t slot_ = 0;
+  Entry last_;
+  std::vector<uint64_t> fences_;
+  FileNumberSet file_numbers_;
+};
+
+RunWriter::RunWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RunWriter::~RunWriter() = default;
+
+Result<std::unique_ptr<RunWriter>> RunWriter::ToFile(io::FileIO& local, const std::string& path, RowIds row_ids) {
+  FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> file, local.Create(path));
+  auto impl = std::make_unique<Impl>(std::make_unique<FileSink>(std::move(file), path), row_ids);
+  return std::unique_ptr<RunWriter>(new RunWriter(std::move(impl)));
+}
+
+std::unique_ptr<RunWriter> RunWriter::ToMemory(std::string name, RowIds row_ids) {
+  auto impl = std::make_unique<Impl>(std::make_unique<MemorySink>(std::move(name)), row_ids);
+  return std::unique_ptr<RunWriter>(new RunWriter(std::move(impl)));
+}
+
+Status RunWriter::Add(std::span<const Entry> entries) { return impl_->Add(entries); }
+int64_t RunWriter::num_entries() const { return impl_->num_entries(); }
+Result<std::shared_ptr<const Run>> RunWriter::Finish() { return impl_->Finish(); }
+
+}  // namespace frazil::index
