@@ -67,40 +67,52 @@ Status AvroFileReader::ReadHeader() {
 }
 
 Status AvroFileReader::ForEachBlock(const std::function<Status(ByteView block, int64_t num_records)>& visit) const {
-  AvroDecoder decoder(ByteView(bytes_).subspan(blocks_offset_));
-  Bytes buffer;
+  AvroBlockCursor cursor(*this);
   size_t total_bytes = 0;
-  while (decoder.remaining() > 0) {
-    const size_t offset = bytes_.size() - decoder.remaining();
-    auto fail = [&](const Error& error) {
-      return tl::unexpected(
-          Error(error).WithContext(fmt::format("reading the Avro block at offset {} of: {}", offset, path_)));
-    };
-    const int64_t num_records = decoder.ReadLong();
-    ByteView content = decoder.ReadBytes();
-    ByteView sync = decoder.ReadFixed(sync_.size());
-    if (!decoder.ok()) return fail(Error(decoder.error_code(), decoder.error_text()));
-    if (!std::equal(sync.begin(), sync.end(), sync_.begin())) {
-      return fail(Error(ErrorCode::kCorruptData, "Avro block does not end with the file's sync marker"));
-    }
-    if (codec_ != AvroCodec::kNull) {
-      const size_t limit = std::min(kMaxBlockBytes, kAlwaysAllowedBytes + content.size() * kMaxExpansion);
-      if (Status status = DecompressAvroBlock(codec_, content, limit, buffer); !status) return fail(status.error());
-      content = buffer;
-    }
-    total_bytes += content.size();
+  for (;;) {
+    FRAZIL_ASSIGN(const std::optional<AvroBlock> block, cursor.Next());
+    if (!block) return {};
+    total_bytes += block->bytes.size();
     if (total_bytes > kMaxTotalBytes) {
-      return fail(
-          Error(ErrorCode::kResourceExhausted, fmt::format("Avro file expands to more than {} bytes", kMaxTotalBytes)));
+      return Fail(ErrorCode::kResourceExhausted, "Avro file expands to more than {} bytes: {}", kMaxTotalBytes, path_);
     }
-    const int64_t min_record = std::max<int64_t>(1, schema_->min_size_bytes);
-    if (num_records < 0 || num_records > static_cast<int64_t>(content.size()) / min_record) {
-      return fail(
-          Error(ErrorCode::kCorruptData, fmt::format("Avro block cannot hold its number of records: {}", num_records)));
+    if (Status status = visit(block->bytes, block->num_records); !status) {
+      return tl::unexpected(std::move(status).error().WithContext("reading Avro file: " + path_));
     }
-    if (Status status = visit(content, num_records); !status) return fail(status.error());
   }
-  return {};
+}
+
+AvroBlockCursor::AvroBlockCursor(const AvroFileReader& file)
+    : file_(file), decoder_(ByteView(file.bytes_).subspan(file.blocks_offset_)) {}
+
+Result<std::optional<AvroBlock>> AvroBlockCursor::Next() {
+  if (decoder_.remaining() == 0) return std::nullopt;
+  const size_t offset = file_.bytes_.size() - decoder_.remaining();
+  Result<AvroBlock> block = ReadBlock();
+  if (block) return *block;
+  return tl::unexpected(std::move(block).error().WithContext(
+      fmt::format("reading the Avro block at offset {} of: {}", offset, file_.path_)));
+}
+
+Result<AvroBlock> AvroBlockCursor::ReadBlock() {
+  AvroBlock block;
+  block.num_records = decoder_.ReadLong();
+  block.bytes = decoder_.ReadBytes();
+  const ByteView sync = decoder_.ReadFixed(file_.sync_.size());
+  if (!decoder_.ok()) return Fail(decoder_.error_code(), "{}", decoder_.error_text());
+  if (!std::equal(sync.begin(), sync.end(), file_.sync_.begin())) {
+    return Fail(ErrorCode::kCorruptData, "Avro block does not end with the file's sync marker");
+  }
+  if (file_.codec_ != AvroCodec::kNull) {
+    const size_t limit = std::min(kMaxBlockBytes, kAlwaysAllowedBytes + block.bytes.size() * kMaxExpansion);
+    FRAZIL_TRY(DecompressAvroBlock(file_.codec_, block.bytes, limit, buffer_));
+    block.bytes = buffer_;
+  }
+  const int64_t min_record = std::max<int64_t>(1, file_.schema_->min_size_bytes);
+  if (block.num_records < 0 || block.num_records > static_cast<int64_t>(block.bytes.size()) / min_record) {
+    return Fail(ErrorCode::kCorruptData, "Avro block cannot hold its number of records: {}", block.num_records);
+  }
+  return block;
 }
 
 AvroFileWriter::AvroFileWriter(std::unique_ptr<io::OutputFile> file, std::string schema_json, AvroCodec codec,

@@ -10,14 +10,14 @@
 #include "frazil/base/bytes.h"
 #include "frazil/base/result.h"
 #include "frazil/format/avro_codec.h"
+#include "frazil/format/avro_decoder.h"
 #include "frazil/format/avro_schema.h"
 #include "frazil/io/file_io.h"
 
 namespace frazil::format {
 
-/// An Avro object container that was read whole into memory: header and blocks (codecs null, deflate, zstandard,
-/// snappy). Manifests are at most tens of MB; data files in Avro are not read here. Immutable; const calls are safe from
-/// any thread.
+/// An Avro object container that was read whole into memory, compressed as it is: header and blocks (codecs null, deflate,
+/// zstandard, snappy). Immutable; const calls are safe from any thread.
 class AvroFileReader {
  public:
   /// Checks magic, metadata and schema. kCorruptData or kNotSupported (codec, encryption) naming the path.
@@ -34,6 +34,7 @@ class AvroFileReader {
   Status ForEachBlock(const std::function<Status(ByteView block, int64_t num_records)>& visit) const;
 
  private:
+  friend class AvroBlockCursor;
   AvroFileReader() = default;
   Status ReadHeader();
 
@@ -44,6 +45,28 @@ class AvroFileReader {
   AvroCodec codec_ = AvroCodec::kNull;
   size_t blocks_offset_ = 0;
   std::array<std::byte, 16> sync_{};
+};
+
+/// The bytes of a block and how many records they hold.
+struct AvroBlock {
+  ByteView bytes;
+  int64_t num_records = 0;
+};
+
+/// Walks the blocks of a file, decompressing one at a time: for files that may expand to more than memory. Same bounds as
+/// ForEachBlock, except that there is none for all blocks together. The reader must outlive it. One thread.
+class AvroBlockCursor {
+ public:
+  explicit AvroBlockCursor(const AvroFileReader& file);
+  /// The next block, none at the end; its bytes live until the next call. kCorruptData naming file and offset.
+  Result<std::optional<AvroBlock>> Next();
+
+ private:
+  Result<AvroBlock> ReadBlock();
+
+  const AvroFileReader& file_;
+  AvroDecoder decoder_;
+  Bytes buffer_;
 };
 
 /// Writes an Avro object container. Records are appended as already encoded bytes. One thread.

@@ -93,6 +93,17 @@ Result<FileColumns> FileColumns::Make(const table::ScanPlan& plan, const table::
   return made;
 }
 
+Result<FileColumns> FileColumns::MakeForKeys(const table::ScanPlan& plan, const table::FileScanTask& task,
+                                             std::vector<spec::Field> columns) {
+  FileColumns made;
+  made.plan_ = &plan;
+  made.data_file_ = task.data_file;
+  made.wanted_ = columns;
+  made.fields_ = std::move(columns);
+  FRAZIL_TRY(made.MakeSchema());
+  return made;
+}
+
 Status FileColumns::MakeSchema() {
   arrow::FieldVector fields;
   for (const spec::Field& field : fields_) {

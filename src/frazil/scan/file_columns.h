@@ -39,6 +39,9 @@ class FileColumns {
   /// `file_has` tells whether the file itself has a field.
   static Result<FileColumns> Make(const table::ScanPlan& plan, const table::FileScanTask& task,
                                   const ReadColumns& columns, const std::function<bool(spec::FieldId id)>& file_has);
+  /// For columns that the plan's schema need not have, such as those of an equality delete (KeyColumns).
+  static Result<FileColumns> MakeForKeys(const table::ScanPlan& plan, const table::FileScanTask& task,
+                                         std::vector<spec::Field> columns);
 
   /// What to ask the file for.
   const std::vector<spec::Field>& wanted() const { return wanted_; }

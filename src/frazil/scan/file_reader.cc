@@ -3,10 +3,10 @@
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
 
-#include "frazil/format/parquet_reader.h"
+#include "frazil/scan/deleted_rows.h"
 #include "frazil/scan/file_columns.h"
 #include "frazil/scan/file_reader.h"
-#include "frazil/spec/name_mapping.h"
+#include "frazil/scan/row_source.h"
 
 namespace frazil::scan {
 namespace {
@@ -21,41 +21,22 @@ Status CheckArrow(const arrow::Status& status, const std::string& path) {
 class FileReader::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, const table::ScanPlan& plan, const table::FileScanTask& task,
-       const ReadColumns& columns)
-      : io_(std::move(io)), plan_(plan), task_(task), columns_(columns) {}
+       const ReadColumns& columns, std::shared_ptr<EqualityDeletes> equality)
+      : io_(std::move(io)), plan_(plan), task_(task), columns_(columns), equality_(std::move(equality)) {}
 
   Status Open() {
-    const spec::DataFile& file = task_.data_file.file;
-    if (file.file_format != spec::FileFormat::kParquet) {
-      return Fail(ErrorCode::kNotSupported, "reading {} data files: {}", spec::FileFormatName(file.file_format),
-                  file.file_path);
-    }
-    if (!task_.deletes.equality_deletes.empty()) {
-      return Fail(ErrorCode::kNotSupported, "applying equality deletes: {} to {}",
-                  task_.deletes.equality_deletes.front()->file.file_path, file.file_path);
-    }
-    FRAZIL_ASSIGN(deleted_, table::ReadPositions(*io_, task_.data_file, task_.deletes, ReadPositionDeletes(io_)));
-    FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, io_->Open(file.file_path));
-    format::ParquetReadOptions options;
-    if (const std::string mapping = plan_.metadata->Property(spec::kNameMappingProperty, ""); !mapping.empty()) {
-      FRAZIL_ASSIGN(options.name_mapping, spec::ParseNameMapping(mapping));
-    }
-    FRAZIL_ASSIGN(const std::shared_ptr<const format::ParquetReader> parquet,
-                  format::ParquetReader::Open(std::move(input), std::move(options)));
-    if (parquet->num_rows() != file.record_count) {
-      return Fail(ErrorCode::kInvalidTable, "manifest says {} rows, the file has {}: {}", file.record_count,
-                  parquet->num_rows(), file.file_path);
-    }
+    if (equality_ == nullptr) equality_ = std::make_shared<EqualityDeletes>(io_);
+    FRAZIL_ASSIGN(deleted_, DeletedRows(io_, plan_, task_, *equality_));
+    FRAZIL_ASSIGN(rows_, OpenRowSource(*io_, *plan_.metadata, task_.data_file.file));
     FRAZIL_ASSIGN(FileColumns file_columns,
-                  FileColumns::Make(plan_, task_, columns_, [&](spec::FieldId id) { return parquet->HasField(id); }));
+                  FileColumns::Make(plan_, task_, columns_, [&](spec::FieldId id) { return rows_->HasField(id); }));
     file_columns_.emplace(std::move(file_columns));
-    FRAZIL_ASSIGN(batches_, parquet->Read(file_columns_->wanted()));
-    return {};
+    return rows_->Start(file_columns_->wanted());
   }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() {
     for (;;) {
-      FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, batches_->Next());
+      FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, rows_->Next());
       if (!batch) return nullptr;
       FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> rows,
                     file_columns_->Complete(*batch->rows, RowPositions::From(batch->first_row)));
@@ -96,9 +77,10 @@ class FileReader::Impl {
   const table::ScanPlan& plan_;
   const table::FileScanTask task_;
   const ReadColumns columns_;
+  std::shared_ptr<EqualityDeletes> equality_;
   format::DeletionVector deleted_;
   std::optional<FileColumns> file_columns_;
-  std::unique_ptr<format::ParquetBatchReader> batches_;
+  std::unique_ptr<RowSource> rows_;
   std::vector<int64_t> deleted_here_;
 };
 
@@ -106,8 +88,9 @@ FileReader::FileReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 FileReader::~FileReader() = default;
 
 Result<std::unique_ptr<FileReader>> FileReader::Open(std::shared_ptr<io::FileIO> io, const table::ScanPlan& plan,
-                                                     const table::FileScanTask& task, const ReadColumns& columns) {
-  auto impl = std::make_unique<Impl>(std::move(io), plan, task, columns);
+                                                     const table::FileScanTask& task, const ReadColumns& columns,
+                                                     std::shared_ptr<EqualityDeletes> equality_deletes) {
+  auto impl = std::make_unique<Impl>(std::move(io), plan, task, columns, std::move(equality_deletes));
   FRAZIL_TRY(impl->Open());
   return std::unique_ptr<FileReader>(new FileReader(std::move(impl)));
 }

@@ -13,21 +13,27 @@ namespace frazil::scan {
 
 /// Which columns a reader returns, in this order: the chosen table columns, then the asked-for metadata columns.
 struct ReadColumns {
-  std::vector<spec::FieldId> fields;    ///< top-level columns of the plan's schema
-  bool row_lineage = false;             ///< `_row_id`, `_last_updated_sequence_number` (effective values, section 5.2)
-  bool position = false;                ///< `_pos`: ordinal in the file before any delete
+  std::vector<spec::FieldId> fields;  ///< top-level columns of the plan's schema
+  bool row_lineage = false;           ///< `_row_id`, `_last_updated_sequence_number` (effective values, section 5.2)
+  bool position = false;              ///< `_pos`: ordinal in the file before any delete
   static ReadColumns All(const spec::Schema& schema);
 };
 
-/// Reads the live rows of one planned file: minus its vector or position deletes, with defaults, promotions, renamed
-/// and nested fields by id, identity-partition constants (spec sections 4.5, 5.2, 6.12). The plan must outlive it.
+class EqualityDeletes;
+
+/// Reads the live rows of one planned file, Parquet or Avro: minus its vector, position and equality deletes, with
+/// defaults, promotions, renamed and nested fields by id, identity-partition constants (spec sections 4.5, 5.2, 6.12).
+/// The plan must outlive it.
 ///
 /// One thread at a time; readers of different tasks are independent.
-/// Errors: kNotSupported (equality deletes, Avro or ORC files, variant columns; naming file or column), kCorruptData.
+/// Errors: kNotSupported (ORC files, variant columns; naming file or column), kInvalidTable, kCorruptData.
 class FileReader {
  public:
+  /// `equality_deletes`: give the readers of one snapshot the same one, so that each delete file is read once; null: this
+  /// reader has its own.
   static Result<std::unique_ptr<FileReader>> Open(std::shared_ptr<io::FileIO> io, const table::ScanPlan& plan,
-                                                  const table::FileScanTask& task, const ReadColumns& columns);
+                                                  const table::FileScanTask& task, const ReadColumns& columns,
+                                                  std::shared_ptr<EqualityDeletes> equality_deletes = nullptr);
   ~FileReader();
 
   /// The next live rows, null at the end. Never an empty batch.

@@ -2,36 +2,39 @@
 
 #include <arrow/api.h>
 
-#include "frazil/format/parquet_reader.h"
 #include "frazil/scan/file_reader.h"
+#include "frazil/scan/row_source.h"
 
 namespace frazil::scan {
 namespace {
 
 const std::vector<spec::Field>& PositionDeleteColumns() {
   static const std::vector<spec::Field> columns = {
-      {.id = spec::kDeleteFilePathColumnId, .name = "file_path", .required = true,
+      {.id = spec::kDeleteFilePathColumnId,
+       .name = "file_path",
+       .required = true,
        .type = spec::Type::Primitive(spec::TypeId::kString)},
-      {.id = spec::kDeletePosColumnId, .name = "pos", .required = true,
+      {.id = spec::kDeletePosColumnId,
+       .name = "pos",
+       .required = true,
        .type = spec::Type::Primitive(spec::TypeId::kLong)},
   };
   return columns;
 }
 
 Result<std::vector<int64_t>> ReadOne(const io::FileIO& io, const spec::DataFile& file, const std::string& data_file) {
-  if (file.file_format != spec::FileFormat::kParquet) {
-    return Fail(ErrorCode::kNotSupported, "reading {} position delete files: {}", spec::FileFormatName(file.file_format),
-                file.file_path);
+  static const spec::TableMetadata no_mapping;  // delete files have the ids of the specification
+  FRAZIL_ASSIGN(const std::unique_ptr<RowSource> rows, OpenRowSource(io, no_mapping, file));
+  for (const spec::Field& column : PositionDeleteColumns()) {
+    if (!rows->HasField(column.id)) {
+      return Fail(ErrorCode::kInvalidTable, "position delete file lacks its column {}: {}", column.name,
+                  file.file_path);
+    }
   }
-  FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, io.Open(file.file_path));
-  FRAZIL_ASSIGN(const std::shared_ptr<const format::ParquetReader> parquet, format::ParquetReader::Open(std::move(input)));
-  FRAZIL_ASSIGN(const std::unique_ptr<format::ParquetBatchReader> batches, parquet->Read(PositionDeleteColumns()));
-  if (!batches->missing().empty()) {
-    return Fail(ErrorCode::kInvalidTable, "position delete file lacks file_path or pos: {}", file.file_path);
-  }
+  FRAZIL_TRY(rows->Start(PositionDeleteColumns()));
   std::vector<int64_t> positions;
   for (;;) {
-    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, batches->Next());
+    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, rows->Next());
     if (!batch) break;
     const auto& paths = static_cast<const arrow::StringArray&>(*batch->rows->column(0));
     const auto& values = static_cast<const arrow::Int64Array&>(*batch->rows->column(1));
