@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace frazil::format {
+
+/// Immutable objects that many readers share, by key; the least recently used go when all take more than `max_bytes`.
+/// Who holds one keeps it. Thread-safe; locked only while looking up, never while an object is made or used.
+template <typename Key, typename Value>
+class SharedLruCache {
+ public:
+  using Pointer = std::shared_ptr<const Value>;
+
+  explicit SharedLruCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// Null when it is not there.
+  Pointer Find(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entry_of_.find(key);
+    if (found == entry_of_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->value;
+  }
+
+  /// Keeps `value`, which takes `bytes`, and returns it; in place of what was there under the key.
+  Pointer Insert(const Key& key, Pointer value, int64_t bytes) {
+    std::list<Entry> dropped;  // freed after the lock
+    const std::lock_guard lock(mutex_);
+    if (const auto found = entry_of_.find(key); found != entry_of_.end()) Drop(found->second, dropped);
+    if (bytes > max_bytes_) return value;
+    entries_.push_front({key, value, bytes});
+    entry_of_[key] = entries_.begin();
+    used_bytes_ += bytes;
+    while (used_bytes_ > max_bytes_) Drop(std::prev(entries_.end()), dropped);
+    return value;
+  }
+
+  int64_t used_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return used_bytes_;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Pointer value;
+    int64_t bytes;
+  };
+
+  void Drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) {
+    used_bytes_ -= entry->bytes;
+    entry_of_.erase(entry->key);
+    dropped.splice(dropped.begin(), entries_, entry);
+  }
+
+  const int64_t max_bytes_;
+  mutable std::mutex mutex_;
+  std::list<Entry> entries_;  // most recently used first
+  std::map<Key, typename std::list<Entry>::iterator> entry_of_;
+  int64_t used_bytes_ = 0;
+};
+
+}  // namespace frazil::format
