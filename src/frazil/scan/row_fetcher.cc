@@ -1,0 +1,157 @@
+#include "frazil/scan/row_fetcher.h"
+
+#include <mutex>
+#include <optional>
+
+#include <arrow/api.h>
+#include <arrow/compute/api.h>
+
+#include "frazil/format/shared_lru_cache.h"
+#include "frazil/scan/equality_deletes.h"
+#include "frazil/scan/file_columns.h"
+#include "frazil/scan/row_source.h"
+#include "frazil/spec/name_mapping.h"
+
+namespace frazil::scan {
+namespace {
+
+using Batch = std::shared_ptr<arrow::RecordBatch>;
+
+/// A file whose footer is at hand.
+struct OpenFile {
+  format::ParquetRowReader rows;
+  std::string name_mapping;  ///< the table's when the file was opened; its columns got their ids by it
+};
+
+Status CheckArrow(const arrow::Status& status, const std::string& path) {
+  if (status.ok()) return {};
+  return Fail(ErrorCode::kCorruptData, "cannot read rows: {}: {}", status.message(), path);
+}
+
+Result<Batch> Concatenate(const std::shared_ptr<arrow::Schema>& schema, const arrow::RecordBatchVector& batches,
+                          const std::string& path) {
+  if (batches.size() == 1) return batches.front();
+  auto all = batches.empty() ? arrow::RecordBatch::MakeEmpty(schema) : arrow::ConcatenateRecordBatches(batches);
+  FRAZIL_TRY(CheckArrow(all.status(), path));
+  return all.MoveValueUnsafe();
+}
+
+/// The rows of files that are not Parquet: all are read, the wanted ones are kept.
+Result<Batch> PickRows(RowSource& source, const FileColumns& columns, std::span<const int64_t> positions,
+                       const std::string& path) {
+  FRAZIL_TRY(source.Start(columns.wanted()));
+  arrow::RecordBatchVector picked;
+  for (size_t next = 0; next < positions.size();) {
+    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, source.Next());
+    if (!batch) {
+      return Fail(ErrorCode::kInvalidArgument, "no row at position {} of: {}", positions[next], path);
+    }
+    FRAZIL_ASSIGN(const Batch rows, columns.Complete(*batch->rows, RowPositions::From(batch->first_row)));
+    for (; next < positions.size() && positions[next] < batch->first_row + rows->num_rows(); ++next) {
+      picked.push_back(rows->Slice(positions[next] - batch->first_row, 1));
+    }
+  }
+  return Concatenate(columns.schema(), picked, path);
+}
+
+}  // namespace
+
+class RowFetcher::Impl {
+ public:
+  Impl(std::shared_ptr<io::FileIO> io, int64_t cache_bytes)
+      : io_(std::move(io)),
+        files_(cache_bytes / 4),
+        pages_(std::make_shared<format::ParquetPageCache>(cache_bytes - cache_bytes / 4)) {}
+
+  Result<Batch> Fetch(const table::ScanPlan& plan, const table::FileScanTask& task, std::span<const int64_t> positions,
+                      const ReadColumns& columns, FetchCounts* counts) {
+    if (task.deletes.equality_deletes.empty()) return FetchAny(plan, task, positions, columns, counts);
+    FRAZIL_ASSIGN(const EqualityFilter filter, EqualityDeletesOf(plan)->For(plan, task));
+    if (filter.empty()) return FetchAny(plan, task, positions, columns, counts);
+    FRAZIL_ASSIGN(const FileColumns key_columns, FileColumns::MakeForKeys(plan, task, filter.columns()));
+    FRAZIL_ASSIGN(const Batch keys, Read(plan, task, positions, key_columns, counts));
+    std::vector<bool> deleted(positions.size());
+    filter.Mark(keys->columns(), deleted);
+    std::vector<int64_t> left;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (!deleted[i]) left.push_back(positions[i]);
+    }
+    return FetchAny(plan, task, left, columns, counts);
+  }
+
+ private:
+  /// Whatever equality deletes say.
+  Result<Batch> FetchAny(const table::ScanPlan& plan, const table::FileScanTask& task,
+                         std::span<const int64_t> positions, const ReadColumns& columns, FetchCounts* counts) {
+    const spec::DataFile& file = task.data_file.file;
+    if (file.file_format != spec::FileFormat::kParquet) {
+      FRAZIL_ASSIGN(const std::unique_ptr<RowSource> source, OpenRowSource(*io_, *plan.metadata, file));
+      FRAZIL_ASSIGN(const FileColumns made,
+                    FileColumns::Make(plan, task, columns, [&](spec::FieldId id) { return source->HasField(id); }));
+      return PickRows(*source, made, positions, file.file_path);
+    }
+    FRAZIL_ASSIGN(const std::shared_ptr<const OpenFile> open, Open(*plan.metadata, file, counts));
+    FRAZIL_ASSIGN(const FileColumns made, FileColumns::Make(plan, task, columns, [&](spec::FieldId id) {
+                    return open->rows.file().HasField(id);
+                  }));
+    return ReadParquet(*open, positions, made, counts);
+  }
+
+  Result<Batch> Read(const table::ScanPlan& plan, const table::FileScanTask& task, std::span<const int64_t> positions,
+                     const FileColumns& columns, FetchCounts* counts) {
+    const spec::DataFile& file = task.data_file.file;
+    if (file.file_format != spec::FileFormat::kParquet) {
+      FRAZIL_ASSIGN(const std::unique_ptr<RowSource> source, OpenRowSource(*io_, *plan.metadata, file));
+      return PickRows(*source, columns, positions, file.file_path);
+    }
+    FRAZIL_ASSIGN(const std::shared_ptr<const OpenFile> open, Open(*plan.metadata, file, counts));
+    return ReadParquet(*open, positions, columns, counts);
+  }
+
+  static Result<Batch> ReadParquet(const OpenFile& open, std::span<const int64_t> positions, const FileColumns& columns,
+                                   FetchCounts* counts) {
+    FRAZIL_ASSIGN(const Batch read, open.rows.ReadRows(columns.wanted(), positions, counts));
+    return columns.Complete(*read, RowPositions::Listed(positions));
+  }
+
+  Result<std::shared_ptr<const OpenFile>> Open(const spec::TableMetadata& metadata, const spec::DataFile& file,
+                                               FetchCounts* counts) {
+    std::string mapping = metadata.Property(spec::kNameMappingProperty, "");
+    if (auto found = files_.Find(file.file_path); found != nullptr && found->name_mapping == mapping) return found;
+    FRAZIL_ASSIGN(std::shared_ptr<const format::ParquetReader> parquet, OpenParquetFile(*io_, metadata, file));
+    if (counts != nullptr) ++counts->reads;
+    const auto opened = std::make_shared<const OpenFile>(
+        OpenFile{.rows = format::ParquetRowReader(std::move(parquet), pages_), .name_mapping = std::move(mapping)});
+    return files_.Insert(file.file_path, opened, opened->rows.memory_bytes());
+  }
+
+  /// Those of one snapshot are kept: readers of a new snapshot come in its order.
+  std::shared_ptr<EqualityDeletes> EqualityDeletesOf(const table::ScanPlan& plan) {
+    const std::lock_guard lock(mutex_);
+    if (equality_deletes_ == nullptr || equality_snapshot_ != plan.snapshot_id) {
+      equality_deletes_ = std::make_shared<EqualityDeletes>(io_);
+      equality_snapshot_ = plan.snapshot_id;
+    }
+    return equality_deletes_;
+  }
+
+  const std::shared_ptr<io::FileIO> io_;
+  format::SharedLruCache<std::string, OpenFile> files_;  // by path: data files never change
+  const std::shared_ptr<format::ParquetPageCache> pages_;
+  std::mutex mutex_;
+  std::shared_ptr<EqualityDeletes> equality_deletes_;  // guarded by mutex_
+  std::optional<spec::SnapshotId> equality_snapshot_;  // guarded by mutex_
+};
+
+RowFetcher::RowFetcher(std::shared_ptr<io::FileIO> io, int64_t cache_bytes)
+    : impl_(std::make_unique<Impl>(std::move(io), cache_bytes)) {}
+RowFetcher::~RowFetcher() = default;
+
+Result<std::shared_ptr<arrow::RecordBatch>> RowFetcher::Fetch(const table::ScanPlan& plan,
+                                                              const table::FileScanTask& task,
+                                                              std::span<const int64_t> positions,
+                                                              const ReadColumns& columns, FetchCounts* counts) {
+  return impl_->Fetch(plan, task, positions, columns, counts);
+}
+
+}  // namespace frazil::scan
