@@ -65,6 +65,15 @@ Result<Appender> AppenderFor(const spec::Type& type, const std::string& name) {
   }
 }
 
+/// Types whose equal values have equal bytes.
+std::string TypeClass(const spec::Type& type) {
+  switch (type.id()) {
+    case spec::TypeId::kInt: return spec::Type::Primitive(spec::TypeId::kLong).ToString();
+    case spec::TypeId::kDecimal: return fmt::format("decimal of scale {}", type.scale());
+    default: return type.ToString();
+  }
+}
+
 std::shared_ptr<arrow::Array> WithoutExtension(const std::shared_ptr<arrow::Array>& array) {
   if (array->type_id() != arrow::Type::EXTENSION) return array;
   return static_cast<const arrow::ExtensionArray&>(*array).storage();
@@ -94,25 +103,56 @@ Result<CanonicalKey> CanonicalKey::Make(const spec::Schema& schema, uint64_t see
 }
 
 Result<std::vector<Hash96>> CanonicalKey::HashRows(const std::vector<std::shared_ptr<arrow::Array>>& columns) const {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (columns[i]->null_count() > 0) {
+      return Fail(ErrorCode::kInvalidArgument, "null in identifier field '{}'", columns_[i].name);
+    }
+  }
+  return HashAll(columns);
+}
+
+Result<CanonicalKey::NullableHashes> CanonicalKey::HashNullableRows(
+    const std::vector<std::shared_ptr<arrow::Array>>& columns) const {
+  NullableHashes result;
+  for (const std::shared_ptr<arrow::Array>& column : columns) {
+    if (column->null_count() == 0) continue;
+    result.has_no_key.resize(static_cast<size_t>(column->length()));
+    for (int64_t row = 0; row < column->length(); ++row) {
+      if (column->IsNull(row)) result.has_no_key[static_cast<size_t>(row)] = true;
+    }
+  }
+  FRAZIL_ASSIGN(result.hashes, HashAll(columns));
+  return result;
+}
+
+/// Nulls add no bytes; callers who may have some throw those hashes away.
+Result<std::vector<Hash96>> CanonicalKey::HashAll(const std::vector<std::shared_ptr<arrow::Array>>& columns) const {
   std::vector<Appender> appenders;
   std::vector<std::shared_ptr<arrow::Array>> arrays;
   for (size_t i = 0; i < columns_.size(); ++i) {
     FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
     appenders.push_back(appender);
     arrays.push_back(WithoutExtension(columns[i]));
-    if (arrays[i]->null_count() > 0) {
-      return Fail(ErrorCode::kInvalidArgument, "null in identifier field '{}'", columns_[i].name);
-    }
   }
   const int64_t num_rows = columns.empty() ? 0 : columns[0]->length();
   std::vector<Hash96> hashes(static_cast<size_t>(num_rows));
   Bytes bytes;
   for (int64_t row = 0; row < num_rows; ++row) {
     bytes.clear();
-    for (size_t i = 0; i < arrays.size(); ++i) appenders[i](*arrays[i], row, bytes);
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i]->IsValid(row)) appenders[i](*arrays[i], row, bytes);
+    }
     hashes[static_cast<size_t>(row)] = HashKey(bytes, seed_);
   }
   return hashes;
+}
+
+std::string CanonicalKey::version() const {
+  std::string text = fmt::format("1 seed {:016x}", seed_);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    text += fmt::format(", {} {}", field_ids_[i], TypeClass(columns_[i].type));
+  }
+  return text;
 }
 
 Result<Bytes> CanonicalKey::BytesOfRow(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t row) const {

@@ -29,11 +29,23 @@ class CanonicalKey {
   /// format::ToArrowSchema. kInvalidArgument naming the column when a value is null.
   Result<std::vector<Hash96>> HashRows(const std::vector<std::shared_ptr<arrow::Array>>& columns) const;
 
+  /// The same for files that others wrote: rows with a null in the key have no key, and so no hash.
+  struct NullableHashes {
+    std::vector<Hash96> hashes;    ///< by row; meaningless where the row has no key
+    std::vector<bool> has_no_key;  ///< by row; empty: every row has a key
+  };
+  Result<NullableHashes> HashNullableRows(const std::vector<std::shared_ptr<arrow::Array>>& columns) const;
+
+  /// What hashes depend on, readable: form of the bytes, seed, identifier fields and their type classes (int and long
+  /// are one class, as are decimals of one scale). Hashes of equal versions can be compared.
+  std::string version() const;
+
   /// The bytes of one row, for messages and golden tests.
   Result<Bytes> BytesOfRow(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t row) const;
 
  private:
   CanonicalKey() = default;
+  Result<std::vector<Hash96>> HashAll(const std::vector<std::shared_ptr<arrow::Array>>& columns) const;
   struct Column {
     std::string name;
     spec::Type type;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 namespace frazil::ingest {
 
@@ -12,14 +13,14 @@ Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::Key
   FRAZIL_ASSIGN(const std::vector<index::KeyHit> hits, index.LookUp(hashes));
 
   Resolution resolution;
-  std::map<std::string, std::vector<int64_t>> positions;
+  std::unordered_map<const index::IndexedFile*, std::vector<int64_t>> positions;
   std::vector<std::pair<int64_t, std::optional<spec::RowId>>> rows;
   size_t hit = 0;
   for (size_t key = 0; key < changes.size(); ++key) {
     const KeyChange& change = changes[key];
     const size_t first_hit = hit;
     for (; hit < hits.size() && hits[hit].key == key; ++hit) {
-      positions[hits[hit].file_path].push_back(hits[hit].position.value());
+      positions[hits[hit].file.get()].push_back(hits[hit].position.value());
     }
     const bool existed = hit > first_hit;
     if (change.last_row < 0) {
@@ -33,9 +34,9 @@ Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::Key
       rows.emplace_back(change.last_row, std::nullopt);
     }
   }
-  for (auto& [path, list] : positions) {
+  for (auto& [file, list] : positions) {
     std::sort(list.begin(), list.end());
-    FRAZIL_TRY(resolution.deletes[path].AddAll(list));
+    FRAZIL_TRY(resolution.deletes[file->path].AddAll(list));
   }
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [row, row_id] : rows) {

@@ -70,7 +70,7 @@ std::vector<Location> LocationsIn(KeyIndex& index, const std::set<int64_t>& ids)
   EXPECT_THAT(hits, IsOk());
   std::vector<Location> found;
   for (const KeyHit& hit : *hits) {
-    found.push_back({id_of[hashes[hit.key]], hit.file_path, hit.position.value(),
+    found.push_back({id_of[hashes[hit.key]], hit.file_path(), hit.position.value(),
                      hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
   }
   std::sort(found.begin(), found.end());
@@ -111,10 +111,10 @@ TEST(KeyIndex, GivesTheNewestRowOfADoubledKeyFirst) {
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   const std::vector<KeyHit> hits = LookUpIds(*index, {1});
   ASSERT_THAT(hits, SizeIs(3));
-  EXPECT_EQ(hits[0].sequence_number, spec::SequenceNumber(2));
+  EXPECT_EQ(hits[0].sequence_number(), spec::SequenceNumber(2));
   EXPECT_EQ(hits[0].position, spec::RowPosition(1));
   EXPECT_EQ(hits[1].position, spec::RowPosition(0));
-  EXPECT_EQ(hits[2].sequence_number, spec::SequenceNumber(1));
+  EXPECT_EQ(hits[2].sequence_number(), spec::SequenceNumber(1));
 }
 
 TEST(KeyIndex, NeedsNoWorkForDeletes) {

@@ -1,0 +1,157 @@
+#include "frazil/index/index_checkpoint.h"
+
+#include <vector>
+
+namespace frazil::index {
+namespace {
+
+std::string FileNameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+Result<std::shared_ptr<const Run>> OpenRun(const RunRecord& record, const IndexDirectory& directory) {
+  const std::string path = directory.PathOf(record.file_name);
+  FRAZIL_ASSIGN(std::shared_ptr<const Run> run, Run::Open(path));
+  if (run->checksum() != record.checksum || run->num_entries() != record.num_entries) {
+    return Fail(ErrorCode::kCorruptData, "a run of the index is not the one that its manifest lists: {}", path);
+  }
+  return run;
+}
+
+/// Row maps are shared by the sources of one rewrite.
+class RowMapLoader {
+ public:
+  explicit RowMapLoader(const IndexDirectory& directory) : directory_(directory) {}
+
+  Result<std::shared_ptr<const table::RowMap>> Load(const std::string& file_name, const IndexedFileRecord& record) {
+    const auto [found, is_new] = by_name_.try_emplace(file_name);
+    if (is_new) found->second = table::RowMap::Read(directory_.files(), directory_.PathOf(file_name));
+    FRAZIL_ASSIGN(std::shared_ptr<const table::RowMap> row_map, found->second);
+    const bool fits = record.row_map_source < row_map->sources().size() &&
+                      row_map->sources()[record.row_map_source].path == record.path &&
+                      row_map->outputs().size() == record.forward_to.size();
+    if (!fits) {
+      return Fail(ErrorCode::kCorruptData, "a row map of the index is not that of {}: {}", record.path, file_name);
+    }
+    return row_map;
+  }
+
+ private:
+  const IndexDirectory& directory_;
+  std::map<std::string, Result<std::shared_ptr<const table::RowMap>>> by_name_;
+};
+
+/// Live files that `number` leads to, through any chain.
+void FindLiveTargets(const FileDictionary& dictionary, FileNumber number, std::set<FileNumber>& seen,
+                     std::set<FileNumber>& live) {
+  if (!seen.insert(number).second) return;
+  const FileState* state = dictionary.Find(number);
+  if (state == nullptr) return;
+  if (state->is_live) live.insert(number);
+  if (state->forwarding == nullptr) return;
+  for (const std::optional<FileNumber>& output : state->forwarding->outputs) {
+    if (output) FindLiveTargets(dictionary, *output, seen, live);
+  }
+}
+
+}  // namespace
+
+IndexManifest MakeManifest(const IndexVersion& version, const std::string& table_uuid, const std::string& key_version) {
+  IndexManifest manifest;
+  manifest.table_uuid = table_uuid;
+  manifest.key_version = key_version;
+  manifest.snapshot_id = version.snapshot;
+  manifest.next_number = version.dictionary.next_number();
+  manifest.num_shards = static_cast<uint32_t>(version.shards.size());
+  for (const RunList& runs : version.shards) {
+    std::vector<RunRecord>& records = manifest.shards.emplace_back();
+    for (const std::shared_ptr<const Run>& run : runs) {
+      records.push_back({.file_name = FileNameOf(run->path()),
+                         .num_entries = run->num_entries(),
+                         .size_bytes = run->size_bytes(),
+                         .checksum = run->checksum()});
+    }
+  }
+  version.dictionary.ForEach([&](const FileState& state) {
+    const IndexedFile& file = *state.file;
+    IndexedFileRecord record{.number = file.number,
+                             .path = file.path,
+                             .content = file.content,
+                             .sequence_number = file.sequence_number,
+                             .spec_id = file.spec_id,
+                             .partition = file.partition,
+                             .first_row_id = file.first_row_id,
+                             .record_count = file.record_count,
+                             .is_live = state.is_live,
+                             .deletes_id = state.deletes_id,
+                             .row_map = std::nullopt};
+    if (state.forwarding != nullptr) {
+      record.row_map = state.forwarding->file_name;
+      record.row_map_source = state.forwarding->source;
+      for (const std::optional<FileNumber>& output : state.forwarding->outputs) {
+        // A number that was forgotten is that of a file that is gone for good.
+        const bool is_known = output && version.dictionary.Find(*output) != nullptr;
+        record.forward_to.push_back(is_known ? output : std::nullopt);
+      }
+    }
+    manifest.files.push_back(std::move(record));
+  });
+  return manifest;
+}
+
+LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& directory) {
+  LoadedVersion loaded;
+  loaded.version = std::make_shared<IndexVersion>();
+  loaded.version->snapshot = manifest.snapshot_id;
+  loaded.version->shards.resize(manifest.num_shards);
+  for (uint32_t shard = 0; shard < manifest.num_shards; ++shard) {
+    RunList& runs = loaded.version->shards[shard];
+    for (const RunRecord& record : manifest.shards[shard]) {
+      auto run = OpenRun(record, directory);
+      if (!run) {
+        loaded.damaged_shards[shard] = run.error().ToString();
+        loaded.has_missing_files |= run.error().code() == ErrorCode::kNotFound;
+        runs.clear();
+        break;
+      }
+      runs.push_back(*std::move(run));
+    }
+  }
+
+  FileDictionary& dictionary = loaded.version->dictionary;
+  RowMapLoader row_maps(directory);
+  std::vector<FileNumber> led_to;  // by lost row maps
+  for (const IndexedFileRecord& record : manifest.files) {
+    FileState state;
+    state.file = std::make_shared<const IndexedFile>(IndexedFile{.number = record.number,
+                                                                 .path = record.path,
+                                                                 .content = record.content,
+                                                                 .sequence_number = record.sequence_number,
+                                                                 .spec_id = record.spec_id,
+                                                                 .partition = record.partition,
+                                                                 .first_row_id = record.first_row_id,
+                                                                 .record_count = record.record_count});
+    state.is_live = record.is_live;
+    state.deletes_id = record.deletes_id;
+    if (record.row_map) {
+      auto row_map = row_maps.Load(*record.row_map, record);
+      if (!row_map) {
+        loaded.lost_row_maps.insert(row_map.error().ToString());
+        loaded.has_missing_files |= row_map.error().code() == ErrorCode::kNotFound;
+        for (const std::optional<FileNumber>& output : record.forward_to) {
+          if (output) led_to.push_back(*output);
+        }
+        continue;  // forgotten: entries that name it are dead, and what they led to is read again
+      }
+      state.forwarding = std::make_shared<const Forwarding>(Forwarding{.row_map = *std::move(row_map),
+                                                                       .file_name = *record.row_map,
+                                                                       .source = record.row_map_source,
+                                                                       .outputs = record.forward_to});
+    }
+    if (state.is_live || state.forwarding != nullptr) dictionary.Set(std::move(state));
+  }
+  dictionary.set_next_number(manifest.next_number);
+  std::set<FileNumber> seen;
+  for (const FileNumber number : led_to) FindLiveTargets(dictionary, number, seen, loaded.incomplete);
+  return loaded;
+}
+
+}  // namespace frazil::index

@@ -1,0 +1,114 @@
+#include "frazil/index/index_merge.h"
+
+#include <algorithm>
+
+#include "frazil/index/run_writer.h"
+
+namespace frazil::index {
+namespace {
+
+constexpr size_t kFanIn = 4;
+/// A run joins the newer ones while it is at most so many times as large as all of them.
+constexpr int64_t kLikeSize = 2;
+constexpr size_t kStaleShare = 4;  ///< one in four
+constexpr size_t kSampledFiles = 256;
+
+/// The first neighbours from `begin` on, in one tier, that are of like size.
+MergeChoice LikeSized(const std::vector<MergeCandidate>& runs, size_t begin, size_t end) {
+  int64_t sum = runs[begin].num_entries;
+  size_t next = begin + 1;
+  while (next < end && runs[next].num_entries <= kLikeSize * sum) sum += runs[next++].num_entries;
+  return {begin, next};
+}
+
+std::optional<MergeChoice> ChooseInTier(const std::vector<MergeCandidate>& runs, size_t begin, size_t end) {
+  for (size_t first = begin; first < end; ++first) {
+    const MergeChoice choice = LikeSized(runs, first, end);
+    if (choice.end - choice.begin >= kFanIn) return choice;
+  }
+  if (end - begin > kMaxRuns) {
+    // The cheapest pair.
+    size_t best = begin;
+    for (size_t i = begin; i + 1 < end; ++i) {
+      const auto cost = [&](size_t at) { return runs[at].num_entries + runs[at + 1].num_entries; };
+      if (cost(i) < cost(best)) best = i;
+    }
+    return MergeChoice{best, best + 2};
+  }
+  for (size_t i = begin; i < end; ++i) {
+    if (runs[i].num_stale_files * kStaleShare > runs[i].num_files) return MergeChoice{i, i + 1};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs) {
+  for (size_t begin = 0; begin < runs.size();) {
+    size_t end = begin + 1;
+    while (end < runs.size() && runs[end].in_memory == runs[begin].in_memory) ++end;
+    if (auto choice = ChooseInTier(runs, begin, end)) return choice;
+    begin = end;
+  }
+  return std::nullopt;
+}
+
+std::vector<MergeCandidate> CandidatesOf(const IndexVersion& version, const RunList& runs) {
+  std::vector<MergeCandidate> candidates;
+  for (const std::shared_ptr<const Run>& run : runs) {
+    MergeCandidate& candidate = candidates.emplace_back();
+    candidate.num_entries = run->num_entries();
+    candidate.in_memory = run->in_memory();
+    // A large run names many files, and this is asked often: some of them tell enough.
+    const std::vector<FileNumber>& numbers = run->file_numbers();
+    const size_t step = numbers.size() / kSampledFiles + 1;
+    for (size_t i = 0; i < numbers.size(); i += step) {
+      const FileState* state = version.dictionary.Find(numbers[i]);
+      candidate.num_stale_files += state == nullptr || !state->is_live ? 1 : 0;
+      ++candidate.num_files;
+    }
+  }
+  return candidates;
+}
+
+Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, const RunList& runs,
+                                                  const std::shared_ptr<io::FileIO>& local, const std::string& path,
+                                                  MergePace* pace, std::atomic<int64_t>& num_forwarded) {
+  EntryResolver resolver(version);
+  const RewriteEntry rewrite = [&](Entry& entry) -> Result<bool> {
+    const auto resolved = resolver.Resolve(entry.file, entry.position, entry.row_id);
+    // Not the run's fault, whatever is wrong with the vector.
+    if (!resolved) return Fail(ErrorCode::kUnavailable, "merging index runs: {}", resolved.error().ToString());
+    if (!*resolved) return false;
+    const EntryResolver::Place& place = **resolved;
+    const IndexedFile& file = *place.state->file;
+    if (file.number == entry.file) return true;
+    ++num_forwarded;
+    const bool is_derived =
+        !place.row_id ||
+        (file.first_row_id && file.first_row_id->value() + int64_t{place.position} == place.row_id->value());
+    entry.file = file.number;
+    entry.position = place.position;
+    entry.row_id = is_derived ? kDerivedRowId : place.row_id->value();
+    return true;
+  };
+
+  const bool may_store_row_ids = std::any_of(runs.begin(), runs.end(), [&](const std::shared_ptr<const Run>& run) {
+    const std::vector<FileNumber>& numbers = run->file_numbers();
+    return run->has_row_ids() || std::any_of(numbers.begin(), numbers.end(), [&](FileNumber number) {
+             const FileState* state = version.dictionary.Find(number);
+             return state != nullptr && state->forwarding != nullptr;
+           });
+  });
+  const auto row_ids = may_store_row_ids ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone;
+  std::unique_ptr<RunWriter> writer;
+  if (path.empty()) {
+    writer = RunWriter::ToMemory("merged run in memory", row_ids);
+  } else {
+    FRAZIL_ASSIGN(writer, RunWriter::ToFile(*local, path, row_ids));
+  }
+  FRAZIL_TRY(MergeRuns(runs, rewrite, *writer, pace));
+  return writer->Finish();
+}
+
+}  // namespace frazil::index

@@ -1,0 +1,118 @@
+#include "frazil/index/key_scan.h"
+
+#include <algorithm>
+
+#include <arrow/api.h>
+
+#include "frazil/format/parquet_reader.h"
+#include "frazil/scan/file_reader.h"
+#include "frazil/spec/name_mapping.h"
+
+namespace frazil::index {
+namespace {
+
+bool IsWanted(const KeyScanJob& job, const Hash96& hash) {
+  return job.shards == nullptr || (*job.shards)[ShardOf(hash, static_cast<uint32_t>(job.shards->size()))];
+}
+
+}  // namespace
+
+int64_t KeyScanJob::max_rows() const {
+  if (only != nullptr) return only->cardinality();
+  return data_file != nullptr ? data_file->data_file.file.record_count : equality_delete->file.record_count;
+}
+
+Status KeyScan::Run(const std::vector<KeyScanJob>& jobs, EntrySorter& sorter) {
+  for (const KeyScanJob& job : jobs) total_rows_ += job.max_rows();
+  const auto scan = [&](size_t i) -> Status {
+    const KeyScanJob& job = jobs[i];
+    const bool is_data = job.data_file != nullptr;
+    Status status = is_data ? ScanDataFile(job, sorter) : ScanEqualityDelete(job, sorter);
+    if (!status) {
+      const std::string& path = is_data ? job.data_file->data_file.file.file_path : job.equality_delete->file.file_path;
+      return tl::unexpected(std::move(status).error().WithContext("indexing " + path));
+    }
+    return {};
+  };
+  if (options_.executor != nullptr && jobs.size() > 1) return options_.executor->ParallelFor(jobs.size(), scan);
+  for (size_t i = 0; i < jobs.size(); ++i) FRAZIL_TRY(scan(i));
+  return {};
+}
+
+void KeyScan::Report(int64_t rows) {
+  const int64_t done = rows_ += rows;
+  if (options_.on_progress) options_.on_progress(std::min(done, total_rows_), total_rows_);
+}
+
+Status KeyScan::ScanDataFile(const KeyScanJob& job, EntrySorter& sorter) {
+  table::FileScanTask task = *job.data_file;
+  task.deletes.equality_deletes.clear();
+  const std::vector<spec::FieldId>& key_fields = options_.key->field_ids();
+  const scan::ReadColumns columns{.fields = key_fields, .row_lineage = true, .position = true};
+  FRAZIL_ASSIGN(const auto reader, scan::FileReader::Open(options_.io, *options_.plan, task, columns));
+  const auto num_keys = static_cast<std::ptrdiff_t>(key_fields.size());
+  const std::optional<spec::RowId> first_row_id = task.data_file.file.first_row_id;
+  std::vector<Entry> entries;
+  for (;;) {
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, reader->Next());
+    if (batch == nullptr) return {};
+    const arrow::ArrayVector arrays = batch->columns();
+    FRAZIL_ASSIGN(const auto keys, options_.key->HashNullableRows({arrays.begin(), arrays.begin() + num_keys}));
+    const auto& row_ids = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys)]);
+    const auto& positions = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys) + 2]);
+    entries.clear();
+    for (int64_t i = 0; i < batch->num_rows(); ++i) {
+      const auto row = static_cast<size_t>(i);
+      const int64_t position = positions.Value(i);
+      if (job.only != nullptr && !job.only->Contains(spec::RowPosition(position))) continue;
+      if (!keys.has_no_key.empty() && keys.has_no_key[row]) {
+        ++rows_without_key_;
+        continue;
+      }
+      if (!IsWanted(job, keys.hashes[row])) continue;
+      Entry& entry = entries.emplace_back(
+          Entry{.hash = keys.hashes[row], .file = job.number, .position = static_cast<uint32_t>(position)});
+      if (first_row_id && row_ids.Value(i) != first_row_id->value() + position) entry.row_id = row_ids.Value(i);
+    }
+    FRAZIL_TRY(sorter.Add(entries));
+    Report(batch->num_rows());
+  }
+}
+
+Status KeyScan::ScanEqualityDelete(const KeyScanJob& job, EntrySorter& sorter) {
+  const spec::DataFile& file = job.equality_delete->file;
+  FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, options_.io->Open(file.file_path));
+  format::ParquetReadOptions read_options;
+  if (const std::string mapping = options_.plan->metadata->Property(spec::kNameMappingProperty, ""); !mapping.empty()) {
+    FRAZIL_ASSIGN(read_options.name_mapping, spec::ParseNameMapping(mapping));
+  }
+  FRAZIL_ASSIGN(const auto parquet, format::ParquetReader::Open(std::move(input), std::move(read_options)));
+  std::vector<spec::Field> fields;
+  for (const spec::FieldId id : options_.key->field_ids()) {
+    fields.push_back(*options_.plan->schema->FindField(id));
+    fields.back().required = false;  // a null there deletes rows without a key, which are no entries either
+  }
+  FRAZIL_ASSIGN(const auto batches, parquet->Read(fields));
+  if (!batches->missing().empty()) {
+    return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks the column of field {}: {}",
+                batches->missing().front(), file.file_path);
+  }
+  std::vector<Entry> entries;
+  for (;;) {
+    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, batches->Next());
+    if (!batch) return {};
+    FRAZIL_ASSIGN(const auto keys, options_.key->HashNullableRows(batch->rows->columns()));
+    entries.clear();
+    for (size_t row = 0; row < keys.hashes.size(); ++row) {
+      if (!keys.has_no_key.empty() && keys.has_no_key[row]) continue;
+      if (!IsWanted(job, keys.hashes[row])) continue;
+      entries.push_back({.hash = keys.hashes[row],
+                         .file = job.number,
+                         .position = static_cast<uint32_t>(batch->first_row + static_cast<int64_t>(row))});
+    }
+    FRAZIL_TRY(sorter.Add(entries));
+    Report(batch->rows->num_rows());
+  }
+}
+
+}  // namespace frazil::index
