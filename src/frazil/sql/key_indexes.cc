@@ -1,0 +1,112 @@
+#include "frazil/sql/key_indexes.h"
+
+#include <charconv>
+#include <set>
+
+#include "frazil/base/log.h"
+
+namespace frazil::sql {
+namespace {
+
+// What following may cost a query: the key columns of so many rows in so many files. Beyond it a scan is the better deal.
+constexpr int64_t kMaxNewRows = 1'000'000;
+constexpr size_t kMaxNewFiles = 64;
+
+/// Table property with the seed of the key hash.
+constexpr char kSeedProperty[] = "frazil.index.seed";
+
+std::optional<uint64_t> SeedOf(const spec::TableMetadata& metadata) {
+  const std::string text = metadata.Property(kSeedProperty, "");
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return seed;
+}
+
+/// Whether little lies between two snapshots. `from` none: an index of nothing.
+Result<bool> IsNear(const table::Table& table, std::optional<spec::SnapshotId> from, const spec::Snapshot& to) {
+  if (from == to.id) return true;
+  const spec::Snapshot* base = from ? table.metadata()->FindSnapshot(*from) : nullptr;
+  if (from && base == nullptr) return false;  // expired: nobody can say
+  FRAZIL_ASSIGN(const table::LiveFiles before, table::LoadLiveFiles(table, base));
+  FRAZIL_ASSIGN(const table::LiveFiles after, table::LoadLiveFiles(table, &to));
+  std::set<std::string_view> known;
+  for (const table::LiveDataFile& file : before.data_files) known.insert(file.file.file_path);
+  int64_t new_rows = 0;
+  size_t new_files = 0;
+  for (const table::LiveDataFile& file : after.data_files) {
+    if (known.contains(file.file.file_path)) continue;
+    new_rows += file.file.record_count;
+    ++new_files;
+  }
+  return new_rows <= kMaxNewRows && new_files <= kMaxNewFiles;
+}
+
+}  // namespace
+
+std::shared_ptr<const KeyIndexAtSnapshot> KeyIndexes::Find(const table::Table& table, const spec::Snapshot& snapshot) {
+  auto found = TryFind(table, snapshot);
+  if (found) {
+    Log::Info("{}: {}", table.name().ToString(), *found == nullptr ? "no key index at hand" : "using the key index");
+    return *std::move(found);
+  }
+  Log::Warn("{}: the key index cannot be used, the table is scanned: {}", table.name().ToString(),
+            found.error().ToString());
+  return nullptr;
+}
+
+Result<std::shared_ptr<const KeyIndexAtSnapshot>> KeyIndexes::TryFind(const table::Table& table,
+                                                                      const spec::Snapshot& snapshot) {
+  const spec::TableMetadata& metadata = *table.metadata();
+  if (directory_ == nullptr || metadata.current_snapshot_id != snapshot.id) return nullptr;
+  const std::optional<uint64_t> seed = SeedOf(metadata);
+  if (!seed || metadata.schema()->identifier_field_ids().empty()) return nullptr;
+  FRAZIL_ASSIGN(const index::CanonicalKey key, index::CanonicalKey::Make(*metadata.schema(), *seed));
+  const std::string uuid = metadata.table_uuid.ToString();
+  const std::lock_guard lock(mutex_);
+  const auto is_near = [&](const Opened& opened) { return IsNear(table, opened.index->snapshot_id(), snapshot); };
+  auto opened = opened_.find(uuid);
+  if (opened != opened_.end()) {
+    // What the other process has written since is nearer than an old version in memory.
+    FRAZIL_ASSIGN(const bool near, is_near(opened->second));
+    if (!near || opened->second.key_version != key.version()) {
+      opened_.erase(opened);
+      opened = opened_.end();
+    }
+  }
+  if (opened == opened_.end()) {
+    auto fresh = Open(table, key, *seed);
+    if (!fresh && fresh.error().code() == ErrorCode::kNotFound) return nullptr;
+    if (!fresh) return tl::unexpected(std::move(fresh).error());
+    FRAZIL_ASSIGN(const bool near, is_near(*fresh));
+    if (!near) return nullptr;
+    opened = opened_.emplace(uuid, *std::move(fresh)).first;
+  }
+  Opened& use = opened->second;
+  if (use.at != nullptr && use.at->view->snapshot_id() == snapshot.id) return use.at;
+  FRAZIL_TRY(use.index->FollowTo(table, &snapshot, {}));
+  use.at = std::make_shared<const KeyIndexAtSnapshot>(
+      KeyIndexAtSnapshot{.view = use.index->View(),
+                         .reader = std::make_shared<const index::PointReader>(key, use.fetcher),
+                         .fetcher = use.fetcher});
+  return use.at;
+}
+
+Result<KeyIndexes::Opened> KeyIndexes::Open(const table::Table& table, const index::CanonicalKey& key, uint64_t seed) {
+  const spec::TableMetadata& metadata = *table.metadata();
+  const std::string uuid = metadata.table_uuid.ToString();
+  const std::string directory = directory_(metadata);
+  if (directory.empty()) return Fail(ErrorCode::kNotFound, "no place for the key index of: {}", uuid);
+  Opened opened;
+  FRAZIL_ASSIGN(opened.index, index::OpenKeyIndex({.directory = directory,
+                                                   .mode = index::KeyIndexOptions::Mode::kReadOnly,
+                                                   .table_uuid = uuid,
+                                                   .schema = metadata.schema(),
+                                                   .seed = seed}));
+  if (!opened.index->snapshot_id()) return Fail(ErrorCode::kNotFound, "the key index is empty: {}", directory);
+  opened.key_version = key.version();
+  opened.fetcher = std::make_shared<scan::RowFetcher>(table.io(), cache_bytes_);
+  return opened;
+}
+
+}  // namespace frazil::sql

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "frazil/index/key_index.h"
+#include "frazil/index/point_reader.h"
+#include "frazil/table/table.h"
+
+namespace frazil::sql {
+
+/// Folder of this machine where the key index of a table would be.
+using KeyIndexDirectory = std::function<std::string(const spec::TableMetadata& table)>;
+
+/// The key index of one snapshot, and what reads rows through it. Immutable; thread-safe.
+struct KeyIndexAtSnapshot {
+  std::shared_ptr<const index::KeyIndexView> view;
+  std::shared_ptr<const index::PointReader> reader;
+  std::shared_ptr<scan::RowFetcher> fetcher;
+};
+
+/// The key indexes that ingest left on this machine, as far as queries can use them: opened for reading, and brought to
+/// the query's snapshot in memory when little has changed since the last checkpoint.
+///
+/// Never an error: without an index a query scans. Thread-safe.
+class KeyIndexes {
+ public:
+  /// `cache_bytes`: for footers and the like, of all tables.
+  KeyIndexes(KeyIndexDirectory directory, int64_t cache_bytes)
+      : directory_(std::move(directory)), cache_bytes_(cache_bytes) {}
+
+  /// Null when none is at hand: no folder, another table's or key's, damaged, too far from `snapshot`, or `snapshot` is
+  /// not the newest of its table.
+  std::shared_ptr<const KeyIndexAtSnapshot> Find(const table::Table& table, const spec::Snapshot& snapshot);
+
+ private:
+  struct Opened {
+    std::unique_ptr<index::KeyIndex> index;
+    std::string key_version;
+    std::shared_ptr<const KeyIndexAtSnapshot> at;  ///< null: not yet at any snapshot
+    std::shared_ptr<scan::RowFetcher> fetcher;
+  };
+
+  Result<std::shared_ptr<const KeyIndexAtSnapshot>> TryFind(const table::Table& table, const spec::Snapshot& snapshot);
+  Result<Opened> Open(const table::Table& table, const index::CanonicalKey& key, uint64_t seed);
+
+  const KeyIndexDirectory directory_;
+  const int64_t cache_bytes_;
+  std::mutex mutex_;                      // held while an index follows: whoever waits wants the same
+  std::map<std::string, Opened> opened_;  // by table UUID; guarded by mutex_
+};
+
+}  // namespace frazil::sql
