@@ -7,6 +7,7 @@
 #include "duckdb/common/table_column.hpp"
 #include "duckdb/function/table_function.hpp"
 #include "frazil/spec/table_metadata.h"
+#include "frazil/sql/key_indexes.h"
 #include "frazil/table/table.h"
 
 namespace frazil::sql {
@@ -18,6 +19,7 @@ struct PinnedTable {
   spec::TableMetadataPtr metadata;  ///< keeps `snapshot` alive
   const spec::Snapshot* snapshot = nullptr;
   spec::SchemaPtr schema;  ///< to read with (spec section 2.4)
+  std::shared_ptr<KeyIndexes> key_indexes;  ///< null: none
 };
 
 /// Columns of the table as DuckDB sees them; those it cannot read stand in as VARCHAR and fail when projected.

@@ -11,6 +11,8 @@
 
 namespace frazil::sql {
 
+class KeyIndexes;
+
 /// Parts of a dotted name as written, quotes undone.
 using NameParts = std::vector<std::string>;
 std::string NameText(const NameParts& parts);
@@ -45,6 +47,10 @@ class NameResolver {
   Result<std::shared_ptr<catalog::Catalog>> Catalog(const std::string& name) const;
   void Use(NamespaceReference place);
 
+  /// What queries may look keys up in; null: nothing.
+  void SetKeyIndexes(std::shared_ptr<KeyIndexes> indexes) { key_indexes_ = std::move(indexes); }
+  const std::shared_ptr<KeyIndexes>& key_indexes() const { return key_indexes_; }
+
   /// Lets go of all pinned tables: a new statement begins.
   void Forget();
   /// Names of the tables pinned so far, for messages.
@@ -72,6 +78,7 @@ class NameResolver {
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
   std::string current_catalog_;
   catalog::Namespace current_namespace_;
+  std::shared_ptr<KeyIndexes> key_indexes_;
   std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
 };
 

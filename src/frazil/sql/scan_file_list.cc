@@ -1,8 +1,14 @@
 #include "frazil/sql/scan_file_list.h"
 
+#include <algorithm>
+
+#include <arrow/array.h>
+
 #include "duckdb/storage/statistics/node_statistics.hpp"
+#include "frazil/base/log.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
+#include "frazil/sql/key_filter.h"
 
 namespace frazil::sql {
 
@@ -12,10 +18,61 @@ ScanFileList::ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::Expr
 const table::ScanPlan& ScanFileList::plan() const {
   std::lock_guard lock(mutex_);
   if (!plan_) {
+    auto looked_up = LookUpKeys();
+    if (looked_up) {
+      plan_ = *std::move(looked_up);
+    } else {
+      Log::Warn("{}: the key index cannot be used, the table is scanned: {}", pinned_->table->name().ToString(),
+                looked_up.error().ToString());
+    }
+  }
+  if (!plan_) {
+    key_lookup_ = nullptr;
     plan_ = std::make_unique<table::ScanPlan>(
         ValueOrThrow(table::PlanScan(*pinned_->table, pinned_->snapshot, filter_, pinned_->schema)));
   }
   return *plan_;
+}
+
+KeyLookup* ScanFileList::key_lookup() const {
+  plan();
+  std::lock_guard lock(mutex_);
+  return key_lookup_.get();
+}
+
+/// The plan of a look-up; null when there is none.
+Result<std::unique_ptr<table::ScanPlan>> ScanFileList::LookUpKeys() const {
+  constexpr size_t kMaxKeys = 1000;  // beyond, pages are read so often that a scan is as good
+  const spec::TableMetadata& metadata = *pinned_->metadata;
+  // The index knows the keys of today's schema.
+  if (pinned_->key_indexes == nullptr || pinned_->snapshot == nullptr ||
+      pinned_->schema->id() != metadata.schema()->id()) {
+    return nullptr;
+  }
+  std::vector<spec::FieldId> key_fields = pinned_->schema->identifier_field_ids();
+  std::ranges::sort(key_fields);
+  if (key_fields.empty()) return nullptr;
+  FRAZIL_ASSIGN(const auto keys, KeysOfFilter(*filter_, key_fields, kMaxKeys));
+  if (!keys) return nullptr;
+  auto index = pinned_->key_indexes->Find(*pinned_->table, *pinned_->snapshot);
+  if (index == nullptr) return nullptr;
+  FRAZIL_ASSIGN(std::vector<index::LocatedRows> located, index->reader->Locate(*index->view, *keys));
+  auto plan = std::make_unique<table::ScanPlan>(table::ScanPlan{.metadata = pinned_->metadata,
+                                                                .snapshot_id = pinned_->snapshot->id,
+                                                                .schema = pinned_->schema,
+                                                                .filter = filter_,
+                                                                .deletes = index->view->plan().deletes});
+  plan->counts.result_files = static_cast<int64_t>(located.size());
+  plan->counts.skipped_files = static_cast<int64_t>(index->view->plan().tasks.size() - located.size());
+  key_lookup_ = std::make_unique<KeyLookup>();
+  key_lookup_->num_keys = static_cast<size_t>(keys->front()->length());
+  for (index::LocatedRows& rows : located) {
+    plan->tasks.push_back(*rows.task);
+    key_lookup_->num_rows += rows.positions.size();
+    key_lookup_->positions.push_back(std::move(rows.positions));
+  }
+  key_lookup_->index = std::move(index);
+  return plan;
 }
 
 duckdb::unique_ptr<ScanFileList> ScanFileList::WithFilter(expr::ExpressionPtr filter) const {
@@ -43,6 +100,9 @@ duckdb::FileExpandResult ScanFileList::GetExpandResult() const {
 duckdb::idx_t ScanFileList::GetTotalFileCount() const { return plan().tasks.size(); }
 
 duckdb::unique_ptr<duckdb::NodeStatistics> ScanFileList::GetCardinality(duckdb::ClientContext&) const {
+  if (const KeyLookup* lookup = key_lookup(); lookup != nullptr) {
+    return duckdb::make_uniq<duckdb::NodeStatistics>(lookup->num_rows, lookup->num_rows);
+  }
   int64_t rows = 0;
   for (const table::FileScanTask& task : plan().tasks) {
     rows += task.data_file.file.record_count;

@@ -1,17 +1,31 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "duckdb/common/multi_file/multi_file_list.hpp"
 #include "frazil/expr/expression.h"
 #include "frazil/sql/duckdb_scan.h"
+#include "frazil/sql/key_indexes.h"
 #include "frazil/table/scan_planner.h"
 
 namespace frazil::sql {
 
+/// What the key index said about a filter that pins all identifier fields.
+struct KeyLookup {
+  std::shared_ptr<const KeyIndexAtSnapshot> index;  ///< keeps what the plan points to alive
+  std::vector<std::vector<int64_t>> positions;      ///< rows to read of each file of the plan, ascending
+  size_t num_keys = 0;
+  size_t num_rows = 0;
+  std::atomic<int64_t> num_pages = 0;  ///< read so far
+};
+
 /// The data files of a pinned table that may hold rows of a filter, as DuckDB's list of files. Planned when first asked
-/// for, so that the filters of a query come in time to prune manifests. Immutable from outside; thread-safe.
+/// for, so that the filters of a query come in time to prune manifests. Where the filter names whole keys and the key
+/// index of the snapshot is at hand, only the rows that it names are read. Immutable from outside; thread-safe.
 class ScanFileList final : public duckdb::MultiFileList {
  public:
   ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter);
@@ -20,6 +34,8 @@ class ScanFileList final : public duckdb::MultiFileList {
   const expr::ExpressionPtr& filter() const { return filter_; }
   /// Throws what planning fails with (duckdb_error.h).
   const table::ScanPlan& plan() const;
+  /// Null: files are scanned. Otherwise the rows of the plan's files; what the filter does not say of them is for DuckDB.
+  KeyLookup* key_lookup() const;
   duckdb::unique_ptr<ScanFileList> WithFilter(expr::ExpressionPtr filter) const;
 
   duckdb::vector<duckdb::OpenFileInfo> GetAllFiles() const override;
@@ -32,10 +48,13 @@ class ScanFileList final : public duckdb::MultiFileList {
   duckdb::OpenFileInfo GetFile(duckdb::idx_t index) const override;
 
  private:
+  Result<std::unique_ptr<table::ScanPlan>> LookUpKeys() const;
+
   const std::shared_ptr<const PinnedTable> pinned_;
   const expr::ExpressionPtr filter_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<table::ScanPlan> plan_;
+  mutable std::unique_ptr<KeyLookup> key_lookup_;
 };
 
 }  // namespace frazil::sql

@@ -10,6 +10,9 @@
 
 namespace frazil::sql {
 
+/// This part of the session's memory keeps footers and dictionaries of files that keys were looked up in.
+constexpr int64_t kKeyIndexCacheShare = 16;
+
 class Session::Impl {
  public:
   explicit Impl(SessionOptions options)
@@ -18,6 +21,10 @@ class Session::Impl {
 
   Status Start(const SessionOptions& options) {
     FRAZIL_TRY(resolver_.Catalog(resolver_.current_catalog()));
+    if (options.key_index_directory != nullptr) {
+      resolver_.SetKeyIndexes(std::make_shared<KeyIndexes>(options.key_index_directory,
+                                                           options.memory_limit_bytes / kKeyIndexCacheShare));
+    }
     FRAZIL_ASSIGN(engine_,
                   Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
     return engine_->SetDefault(resolver_.current_catalog(), resolver_.current_namespace());

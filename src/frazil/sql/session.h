@@ -9,6 +9,7 @@
 
 #include "frazil/base/result.h"
 #include "frazil/catalog/catalog.h"
+#include "frazil/sql/key_indexes.h"
 #include "frazil/sql/query_result.h"
 
 namespace frazil::sql {
@@ -21,6 +22,8 @@ struct SessionOptions {
   int threads = 1;
   int64_t memory_limit_bytes = int64_t{1} << 30;
   std::string temp_directory;  ///< where DuckDB spills; empty: no spilling
+  /// Where key indexes of tables may be; equality on all identifier fields is looked up in them. Null: never.
+  KeyIndexDirectory key_index_directory;
 };
 
 /// One statement of a script and the line it starts on (1-based).
