@@ -81,19 +81,22 @@ Status Run::CheckCopy(int64_t page, const std::byte* copy) const {
   }
   // What checks was written by us; the order is looked at nevertheless, because a search in a page without it finds
   // nothing and says nothing.
-  const size_t entry_bytes = RunPage::EntryBytes(has_row_ids());
-  const std::byte* end = copy + static_cast<size_t>(NumEntriesOf(page)) * entry_bytes;
-  uint64_t previous = fences_[static_cast<size_t>(page)];
-  if (LoadLittle<uint64_t>(copy) != previous) return fail("does not begin with its fence");
-  bool is_ascending = true;
-  for (const std::byte* entry = copy; entry < end; entry += entry_bytes) {
-    const auto high = LoadLittle<uint64_t>(entry);
+  if (!(has_row_ids() ? IsInOrder<true>(copy, page) : IsInOrder<false>(copy, page))) return fail("is out of order");
+  return {};
+}
+
+template <bool kHasRowIds>
+bool Run::IsInOrder(const std::byte* copy, int64_t page) const {
+  const RunPageRange range = RangeOf(page);
+  const auto count = static_cast<size_t>(NumEntriesOf(page));
+  uint64_t previous = range.fence;
+  bool is_ascending = RunSlot<kHasRowIds>::HashAt(copy, 0, range).high == range.fence;
+  for (size_t slot = 0; slot < count; ++slot) {
+    const uint64_t high = RunSlot<kHasRowIds>::HashAt(copy, slot, range).high;
     is_ascending &= previous <= high;
     previous = high;
   }
-  const uint64_t limit = page + 1 < num_pages() ? fences_[static_cast<size_t>(page) + 1] : footer_.largest.high;
-  if (!is_ascending || previous > limit) return fail("is out of order");
-  return {};
+  return is_ascending && previous - range.fence <= range.width;
 }
 
 Status Run::CheckNow(int64_t page) const {
@@ -157,15 +160,21 @@ Result<std::span<const Entry>> Run::Cursor::NextPage() {
     }
     from = chunk_.data() + static_cast<size_t>(page_ - chunk_page_) * RunPage::kBytes;
   }
-  entries_.resize(static_cast<size_t>(run_.NumEntriesOf(page_)));
+  if (run_.has_row_ids()) {
+    Decode<true>(from);
+  } else {
+    Decode<false>(from);
+  }
   slot_ = entries_.size();
   ++page_;
-  if (run_.has_row_ids()) {
-    for (Entry& entry : entries_) RunPage::Read<true>(std::exchange(from, from + RunPage::EntryBytes(true)), entry);
-  } else {
-    for (Entry& entry : entries_) RunPage::Read<false>(std::exchange(from, from + RunPage::EntryBytes(false)), entry);
-  }
   return std::span<const Entry>(entries_);
+}
+
+template <bool kHasRowIds>
+void Run::Cursor::Decode(const std::byte* page) {
+  const RunPageRange range = run_.RangeOf(page_);
+  entries_.resize(static_cast<size_t>(run_.NumEntriesOf(page_)));
+  for (size_t slot = 0; slot < entries_.size(); ++slot) RunSlot<kHasRowIds>::Read(page, slot, range, entries_[slot]);
 }
 
 Result<bool> Run::Cursor::Next(Entry& entry) {

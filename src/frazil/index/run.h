@@ -19,9 +19,10 @@ namespace frazil::index {
 /// An immutable file (or buffer) of entries sorted by (hash, file, position); what the index is made of.
 ///
 /// Layout, little-endian: pages of 4096 bytes, the fences, the file numbers, a footer.
-///   page    entries one after the other: hash (8 + 4 bytes), file number, position (4 bytes each) and, in runs with row
-///           ids, the row id (8 bytes); its last 8 bytes are the checksum of the rest. 204 or 146 entries, all pages but
-///           the last full; so that a look-up that is not in memory costs one page of the store. 20.1 or 28.1 bytes a key.
+///   page    16 bits of every entry's hash (see RunPage), then an entry's other bits, file number and position (4 bytes
+///           each) and, in runs with row ids, row id (8 bytes), one entry after the other; the last 8 bytes are the
+///           checksum of the rest. 204 or 146 entries, all pages but the last full; so that a look-up that is not in
+///           memory costs one page of the store. 20.1 or 28.1 bytes a key.
 ///   fences  the top 64 bits of every page's first hash
 ///   file numbers   those that occur, 4 bytes each, ascending, filled up to 8
 ///   footer  magic, flags, counts, smallest and largest hash, the checksum of the pages' checksums, the one of fences
@@ -72,6 +73,10 @@ class Run {
   bool IsChecked(int64_t page) const {
     return (checked_[static_cast<size_t>(page / 64)].load(std::memory_order_relaxed) >> (page % 64) & 1) != 0;
   }
+  RunPageRange RangeOf(int64_t page) const {
+    const auto i = static_cast<size_t>(page);
+    return {fences_[i], i + 1 < fences_.size() ? fences_[i + 1] : footer_.largest.high};
+  }
   /// Reads and checks the page unless that was done.
   Status Check(int64_t page) const { return IsChecked(page) ? Status() : CheckNow(page); }
   /// Copies pages and checks the copies, so that neither the mapping nor the page cache's order of use is touched.
@@ -89,6 +94,9 @@ class Run {
     Result<std::span<const Entry>> NextPage();
 
    private:
+    template <bool kHasRowIds>
+    void Decode(const std::byte* page);
+
     const Run& run_;
     int64_t page_ = 0;
     Bytes chunk_;             // pages read ahead; empty for runs in memory
@@ -104,6 +112,8 @@ class Run {
   Result<ByteView> ReadTail(size_t offset);
   Status CheckNow(int64_t page) const;
   Status CheckCopy(int64_t page, const std::byte* copy) const;
+  template <bool kHasRowIds>
+  bool IsInOrder(const std::byte* copy, int64_t page) const;
 
   std::string path_;
   Mapping mapping_;

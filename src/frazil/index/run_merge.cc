@@ -141,7 +141,7 @@ class KeyRewriter {
 
 Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntry& rewrite, RunWriter& out,
                  MergePace* pace) {
-  constexpr int64_t kEntriesBetweenPauses = (1 << 20) / RunPage::kPlainEntryBytes;
+  constexpr int64_t kEntriesBetweenPauses = (1 << 20) / 20;
   if (runs.empty()) return {};
   const std::unique_ptr<EntryStream> stream = StreamOf(runs);
   KeyRewriter rewriter(rewrite, out);

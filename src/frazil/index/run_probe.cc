@@ -35,125 +35,204 @@ class RunProberOf : public RunProber {
     while (!keys.empty() && run_.largest() < keys.back()) keys = keys.first(keys.size() - 1);
     if (keys.empty()) return {};
 
-    for (const Hash96& key : keys) __builtin_prefetch(&fences_[Guess(key.high)]);
+    // Each step asks for the memory that the next one needs, for all keys.
+    GuessPages(keys);
     for (size_t i = 0; i < keys.size(); ++i) {
-      FindPage(keys[i].high);
+      const uint64_t high = keys[i].high;
+      if (high > last_of_page_ || here_.page == nullptr) FRAZIL_TRY(Enter(FindPage(high, guesses_[i])));
       Place& place = places_[i];
-      place.page = page_;
-      const auto page = static_cast<int64_t>(page_);
-      if (!run_.IsChecked(page)) [[unlikely]]
-        FRAZIL_TRY(run_.Check(page));
-      place.entry = run_.PageAt(page) + GuessSlot(keys[i].high) * kEntryBytes;
-      __builtin_prefetch(place.entry);
-      __builtin_prefetch(place.entry + 64);
+      place = here_;
+      place.digest = static_cast<uint16_t>(range_.DigestOf(high));
+      place.window = static_cast<uint16_t>(GuessWindow(place.digest));
+      __builtin_prefetch(place.page + place.window * 2);
+      __builtin_prefetch(place.page + place.window * 2 + kWindow * 2 - 1);
     }
+    size_t num_candidates = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
-      FRAZIL_TRY(Find(keys[i], places_[i].page, places_[i].entry, first_key + static_cast<uint32_t>(i), hits));
+      Place& place = places_[i];
+      FindSlot(place);
+      // Nearly all keys that are not there end here.
+      const bool may_be_here = place.slot < place.count && Slot::DigestAt(place.page, place.slot) == place.digest;
+      candidates_[num_candidates] = static_cast<uint16_t>(i);
+      num_candidates += may_be_here || place.slot == place.count ? 1 : 0;
+    }
+    for (size_t i = 0; i < num_candidates; ++i) {
+      const Place& place = places_[candidates_[i]];
+      __builtin_prefetch(Slot::RecordAt(place.page, place.slot));
+      __builtin_prefetch(Slot::RecordAt(place.page, place.slot) + Slot::kRecordBytes - 1);
+    }
+    for (size_t i = 0; i < num_candidates; ++i) {
+      const size_t key = candidates_[i];
+      FRAZIL_TRY(Visit(keys[key], places_[key], first_key + static_cast<uint32_t>(key), hits));
     }
     return {};
   }
 
  private:
-  static constexpr size_t kEntryBytes = RunPage::EntryBytes(kHasRowIds);
+  using Slot = RunSlot<kHasRowIds>;
+  static constexpr int kWindow = 32;  // digests looked at together; one or two cache lines
+
+  // Where entries of a key can be: in this page from this slot on.
+  struct Place {
+    const std::byte* page = nullptr;
+    uint32_t number = 0;
+    uint16_t count = 0;   // slots of the page
+    uint16_t window = 0;  // where to begin looking for the slot
+    uint16_t slot = 0;    // the first whose digest is not below
+    uint16_t digest = 0;
+  };
 
   // Hashes are spread evenly, so where a hash lies between two others tells about where its entry lies.
   static double Distance(uint64_t from, uint64_t to) {
     return static_cast<double>(static_cast<int64_t>((to - from) >> 1));
   }
 
-  // About the page of a hash at or after that of the last found page.
-  size_t Guess(uint64_t high) const {
+  size_t GuessPage(uint64_t high) const {
     const uint64_t fence = fences_[page_];
-    if (high <= fence) return page_;
-    const auto pages = static_cast<size_t>(Distance(fence, high) * pages_per_hash_);
-    return std::min(page_ + pages, fences_.size() - 1);
+    const double pages = high <= fence ? 0 : Distance(fence, high) * pages_per_hash_;
+    return std::min(page_ + static_cast<size_t>(pages), fences_.size() - 1);
   }
 
-  // Sets page_ to the last page whose fence is below `high`, the first page if there is none: entries of a hash begin
-  // there or, when the fence after it equals the hash, maybe at the beginning of the next.
-  void FindPage(uint64_t high) {
+  // Between the pages of the first and the last key, which are looked for one after the other: from key to key the
+  // processor would wait for each before it knew where to look for the next.
+  void GuessPages(std::span<const Hash96> keys) {
+    const uint64_t first_high = keys.front().high;
+    const size_t first = FindPage(first_high, GuessPage(first_high));
+    const size_t last = FindPage(keys.back().high, GuessPage(keys.back().high));
+    const double pages_per_hash =
+        static_cast<double>(last - first) / std::max(1.0, Distance(first_high, keys.back().high));
+    constexpr size_t kFewPages = 64;  // their fences come by themselves
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto guess =
+          first + static_cast<size_t>(static_cast<int64_t>(Distance(first_high, keys[i].high) * pages_per_hash));
+      guesses_[i] = static_cast<uint32_t>(guess);
+      if (last - first > kFewPages) __builtin_prefetch(&fences_[guess]);
+    }
+  }
+
+  // The last page whose fence is below `high`, the first page if there is none, at or after page_: entries of a hash
+  // begin there or, when the fence after it equals the hash, maybe at the beginning of the next.
+  size_t FindPage(uint64_t high, size_t guess) const {
     // Counting a few fences takes no branch that could be mispredicted.
-    constexpr size_t kWindow = 8;
-    const size_t guess = Guess(high);
-    const size_t begin = guess >= page_ + kWindow / 2 ? guess - kWindow / 2 : page_;
-    if (begin + kWindow <= fences_.size()) [[likely]] {
+    constexpr size_t kFences = 8;
+    const size_t begin = guess - std::min(guess, kFences / 2);
+    if (begin + kFences <= fences_.size()) [[likely]] {
       const uint64_t* window = &fences_[begin];
       size_t below = 0;
-      for (size_t i = 0; i < kWindow; ++i) below += window[i] < high ? 1 : 0;
-      if (below > 0 && below < kWindow) [[likely]] {
-        page_ = begin + below - 1;
+      for (size_t i = 0; i < kFences; ++i) below += window[i] < high ? 1 : 0;
+      if (below > 0 && below < kFences) [[likely]]
+        return begin + below - 1;
+    }
+    return FindPageAnywhere(high, begin);
+  }
+
+  size_t FindPageAnywhere(uint64_t high, size_t near) const {
+    // In growing steps to a range around the first fence that is not below, then by halves.
+    size_t begin = near;
+    size_t end = near;
+    size_t step = 1;
+    while (begin > 0 && fences_[begin - 1] >= high) {
+      end = begin - 1;
+      begin -= std::min(begin, step);
+      step *= 2;
+    }
+    while (end < fences_.size() && fences_[end] < high) {
+      begin = end + 1;
+      end += std::min(step, fences_.size() - end);
+      step *= 2;
+    }
+    while (begin < end) {
+      const size_t middle = (begin + end) / 2;
+      if (fences_[middle] < high) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    return begin - std::min<size_t>(begin, 1);
+  }
+
+  Status Enter(size_t page) {
+    const auto number = static_cast<int64_t>(page);
+    if (!run_.IsChecked(number)) [[unlikely]]
+      FRAZIL_TRY(run_.Check(number));
+    page_ = page;
+    range_ = run_.RangeOf(number);
+    last_of_page_ = page + 1 < fences_.size() ? fences_[page + 1] : UINT64_MAX;
+    here_.page = run_.PageAt(number);
+    here_.number = static_cast<uint32_t>(page);
+    here_.count = static_cast<uint16_t>(run_.NumEntriesOf(number));
+    slots_per_digest_ = static_cast<float>(here_.count) /
+                        static_cast<float>(static_cast<int>(range_.DigestOf(range_.fence + range_.width)) + 1);
+    return {};
+  }
+
+  // Where to begin looking for the slot: the guess is rarely off by more than half a window.
+  int GuessWindow(uint16_t digest) const {
+    const int guess = static_cast<int>(static_cast<float>(digest) * slots_per_digest_);
+    return std::max(0, std::min(guess - kWindow / 2, here_.count - kWindow));
+  }
+
+  static int CountBelow(const std::byte* digests, int count, uint16_t digest) {
+    uint16_t below = 0;
+    for (int i = 0; i < count; ++i) {
+      below += LoadLittle<uint16_t>(digests + i * 2) < digest ? 1 : 0;
+    }
+    return below;
+  }
+
+  static void FindSlot(Place& place) {
+    int begin = place.window;
+    while (true) {
+      const std::byte* digests = place.page + begin * 2;
+      const int below = place.count >= kWindow ? CountBelow(digests, kWindow, place.digest)
+                                               : CountBelow(digests, place.count, place.digest);
+      if (below == 0 && begin > 0 && LoadLittle<uint16_t>(digests - 2) >= place.digest) {
+        begin = std::max(0, begin - kWindow);
+      } else if (below == kWindow && begin + kWindow < place.count) {
+        begin = std::min(begin + kWindow, place.count - kWindow);
+      } else {
+        place.slot = static_cast<uint16_t>(begin + below);
         return;
       }
-      if (below == 0 && begin == page_) return;
     }
-    FindPageAnywhere(high, begin);
   }
 
-  void FindPageAnywhere(uint64_t high, size_t near) {
-    size_t low = page_;  // the answer is here or after
-    size_t step = 1;
-    if (fences_[near] < high) {
-      low = near;
-      while (low + step < fences_.size() && fences_[low + step] < high) {
-        low += step;
-        step *= 2;
-      }
-      near = std::min(low + step, fences_.size());
-    }
-    const auto begin = fences_.begin() + static_cast<std::ptrdiff_t>(low);
-    const auto end = fences_.begin() + static_cast<std::ptrdiff_t>(near);
-    const auto above = std::lower_bound(begin, end, high);
-    if (above != fences_.begin()) page_ = std::max(low, static_cast<size_t>(above - fences_.begin()) - 1);
-  }
-
-  size_t GuessSlot(uint64_t high) const {
-    const uint64_t from = fences_[page_];
-    const uint64_t to = page_ + 1 < fences_.size() ? fences_[page_ + 1] : run_.largest().high;
-    if (high <= from) return 0;
-    const auto count = static_cast<double>(run_.NumEntriesOf(static_cast<int64_t>(page_)));
-    const double slot = Distance(from, high) / std::max(1.0, Distance(from, to)) * count;
-    return static_cast<size_t>(std::clamp(slot, 0.0, count - 1));
-  }
-
-  Status Find(const Hash96& key, size_t page, const std::byte* entry, uint32_t key_index, std::vector<ProbeHit>& hits) {
-    const std::byte* begin = run_.PageAt(static_cast<int64_t>(page));
-    const std::byte* end = begin + static_cast<size_t>(run_.NumEntriesOf(static_cast<int64_t>(page))) * kEntryBytes;
-    // The first entry that is not below the key.
-    if (RunPage::HashAt(entry) < key) {
-      do entry += kEntryBytes;
-      while (entry < end && RunPage::HashAt(entry) < key);
-    } else {
-      while (entry > begin && !(RunPage::HashAt(entry - kEntryBytes) < key)) entry -= kEntryBytes;
-    }
+  Status Visit(const Hash96& key, Place place, uint32_t key_index, std::vector<ProbeHit>& hits) {
     while (true) {
-      for (; entry < end; entry += kEntryBytes) {
-        if (RunPage::HashAt(entry) != key) return {};
+      const RunPageRange range = run_.RangeOf(place.number);
+      const uint64_t rest = range.RestOf(key.high);
+      for (; place.slot < place.count && Slot::DigestAt(place.page, place.slot) == place.digest; ++place.slot) {
+        const std::byte* record = Slot::RecordAt(place.page, place.slot);
+        if (Slot::RestAt(record) != rest || Slot::LowAt(record) != key.low) continue;
         hits.push_back({.key = key_index,
-                        .file = RunPage::FileAt(entry),
-                        .position = RunPage::PositionAt(entry),
-                        .row_id = RunPage::RowIdAt<kHasRowIds>(entry)});
+                        .file = Slot::FileAt(record),
+                        .position = Slot::PositionAt(record),
+                        .row_id = Slot::RowIdAt(record)});
       }
       // A key's entries may begin with, or go on in, the next page.
-      ++page;
-      if (page == fences_.size() || fences_[page] != key.high) return {};
-      FRAZIL_TRY(run_.Check(static_cast<int64_t>(page)));
-      entry = run_.PageAt(static_cast<int64_t>(page));
-      end = entry + static_cast<size_t>(run_.NumEntriesOf(static_cast<int64_t>(page))) * kEntryBytes;
-      // Hashes that differ in the low bits only may come before the key.
-      while (entry < end && RunPage::HashAt(entry) < key) entry += kEntryBytes;
+      const auto next = static_cast<size_t>(place.number) + 1;
+      if (place.slot < place.count || next == fences_.size() || fences_[next] != key.high) return {};
+      FRAZIL_TRY(run_.Check(static_cast<int64_t>(next)));
+      ++place.number;
+      place.page = run_.PageAt(place.number);
+      place.count = static_cast<uint16_t>(run_.NumEntriesOf(place.number));
+      place.slot = 0;
+      place.digest = 0;
     }
   }
-
-  struct Place {
-    size_t page;
-    const std::byte* entry;
-  };
 
   const Run& run_;
   std::span<const uint64_t> fences_;
   double pages_per_hash_;  // by half the distance of hashes
-  size_t page_ = 0;        // of the last key
+  size_t page_ = 0;        // of the last key; what follows is about it
+  RunPageRange range_{0, 0};
+  uint64_t last_of_page_ = 0;  // keys above are on later pages
+  float slots_per_digest_ = 0;
+  Place here_;
+  std::array<uint32_t, kGroup> guesses_;
   std::array<Place, kGroup> places_;
+  std::array<uint16_t, kGroup> candidates_;
 };
 
 std::unique_ptr<RunProber> MakeProber(const Run& run) {

@@ -81,8 +81,8 @@ class RunWriter::Impl {
 
   Result<std::shared_ptr<const Run>> Finish() {
     if (num_entries() == 0) return nullptr;
-    if (slot_ > 0) FRAZIL_TRY(WritePage());
     footer_.largest = last_.hash;
+    FRAZIL_TRY(footer_.has_row_ids ? WritePage<true>(last_.hash.high) : WritePage<false>(last_.hash.high));
     const std::vector<FileNumber> numbers = file_numbers_.Sorted();
     footer_.num_file_numbers = static_cast<int64_t>(numbers.size());
 
@@ -99,7 +99,7 @@ class RunWriter::Impl {
  private:
   template <bool kHasRowIds>
   Status AddEntries(std::span<const Entry> entries) {
-    constexpr int64_t kPerPage = RunPage::EntriesPerPage(kHasRowIds);
+    constexpr auto kPerPage = static_cast<size_t>(RunPage::EntriesPerPage(kHasRowIds));
     for (const Entry& entry : entries) {
       if (entry.hash.high <= last_.hash.high && footer_.num_entries > 0) [[unlikely]] {
         if (IsBelow(entry, last_)) return Fail(ErrorCode::kInternal, "entries of an index run are out of order");
@@ -108,13 +108,13 @@ class RunWriter::Impl {
       if (!kHasRowIds && entry.row_id != kDerivedRowId) [[unlikely]] {
         return Fail(ErrorCode::kInternal, "a row id for an index run without row ids: {}", entry.row_id);
       }
-      if (slot_ == kPerPage) FRAZIL_TRY(WritePage());
-      if (slot_ == 0) {
+      // A page is cut by its own fence and the next.
+      if (in_page_ == kPerPage) FRAZIL_TRY(WritePage<kHasRowIds>(entry.hash.high));
+      if (in_page_ == 0) {
         if (fences_.empty()) footer_.smallest = entry.hash;
         fences_.push_back(entry.hash.high);
       }
-      RunPage::Write<kHasRowIds>(page_.data() + static_cast<size_t>(slot_) * RunPage::EntryBytes(kHasRowIds), entry);
-      ++slot_;
+      of_page_[in_page_++] = entry;
       ++footer_.num_entries;
       file_numbers_.Add(entry.file);
       last_ = entry;
@@ -122,20 +122,25 @@ class RunWriter::Impl {
     return {};
   }
 
-  Status WritePage() {
-    const size_t used = static_cast<size_t>(slot_) * RunPage::EntryBytes(footer_.has_row_ids);
-    std::fill(page_.begin() + static_cast<std::ptrdiff_t>(used), page_.end(), std::byte{0});
+  template <bool kHasRowIds>
+  Status WritePage(uint64_t next_fence) {
+    const RunPageRange range(fences_.back(), next_fence);
+    page_ = {};
+    for (size_t slot = 0; slot < in_page_; ++slot) {
+      RunSlot<kHasRowIds>::Write(page_.data(), slot, range, of_page_[slot]);
+    }
     const uint64_t checksum = ChecksumOfPage(page_.data(), static_cast<int64_t>(fences_.size()) - 1);
     std::memcpy(page_.data() + RunPage::kChecksumOffset, &checksum, sizeof(checksum));
     footer_.pages_checksum = AddPageChecksum(footer_.pages_checksum, checksum);
-    slot_ = 0;
+    in_page_ = 0;
     return sink_->Append(page_);
   }
 
   std::unique_ptr<RunSink> sink_;
   RunFooter footer_;
   std::array<std::byte, RunPage::kBytes> page_;
-  int64_t slot_ = 0;
+  std::array<Entry, RunPage::EntriesPerPage(false)> of_page_;
+  size_t in_page_ = 0;
   Entry last_;
   std::vector<uint64_t> fences_;
   FileNumberSet file_numbers_;
