@@ -38,6 +38,17 @@ Status CheckSpec(const spec::TableMetadata& metadata, const spec::DataFile& file
 }
 
 Status CheckAddedDelete(const spec::TableMetadata& metadata, const spec::DataFile& file) {
+  if (metadata.format_version == 2 && file.content == spec::FileContent::kPositionDeletes) {
+    if (file.is_deletion_vector()) {
+      return Fail(ErrorCode::kInvalidArgument, "Must not use DVs for position deletes in V2: {}", file.file_path);
+    }
+    // Only those of one data file are written (spec section 4.6), and so only those can be checked.
+    if (!file.referenced_data_file || file.record_count <= 0) {
+      return Fail(ErrorCode::kInvalidArgument, "a position delete file needs one data file and a position: {}",
+                  file.file_path);
+    }
+    return CheckSpec(metadata, file);
+  }
   if (metadata.format_version < 3) {
     return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("merge-on-read deletes on a v{} table: {}",
                                                                       metadata.format_version, file.file_path))

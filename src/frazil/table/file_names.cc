@@ -70,6 +70,12 @@ std::string FileNames::NextDataFile(const spec::PartitionSpec& spec, const spec:
   return InDataFolder(spec.Path(tuple, schema), fmt::format("{:05}-0-{}-{:05}.parquet", 0, operation_id_, ++counter_));
 }
 
+std::string FileNames::NextPositionDeletes(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
+                                           const spec::Schema& schema) {
+  return InDataFolder(spec.Path(tuple, schema),
+                      fmt::format("{:05}-0-{}-{:05}-deletes.parquet", 0, operation_id_, ++counter_));
+}
+
 std::string FileNames::NextPuffin() {
   return InDataFolder("", fmt::format("{:05}-0-{}-{:05}-deletes.puffin", 0, operation_id_, ++counter_));
 }

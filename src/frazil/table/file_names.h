@@ -17,6 +17,9 @@ class FileNames {
   /// `<data>/<partition path>/<%05d task>-0-<operation id>-<%05d counter>.parquet`; object-storage layout when asked.
   std::string NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
                            const spec::Schema& schema);
+  /// Beside the data files of that partition: `..-deletes.parquet`.
+  std::string NextPositionDeletes(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
+                                  const spec::Schema& schema);
   /// `..-deletes.puffin` in the data folder.
   std::string NextPuffin();
   std::string Manifest(int number) const;  ///< `<metadata>/<commit uuid>-m<N>.avro`

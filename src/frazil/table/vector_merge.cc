@@ -28,19 +28,24 @@ struct NewVector {
 class VectorMerge {
  public:
   VectorMerge(const Table& base, const LiveFiles& live, const DeleteIndex& index,
-              const PositionDeleteReader& read_positions)
-      : base_(base), index_(index), read_positions_(read_positions), reader_(*base.io()) {
+              const PositionDeleteReader& read_positions, const PositionDeleteWriter& write_positions)
+      : base_(base),
+        index_(index),
+        read_positions_(read_positions),
+        write_positions_(write_positions),
+        reader_(*base.io()) {
     for (const LiveDataFile& file : live.data_files) data_files_.emplace(file.file.file_path, &file);
   }
 
-  Status Merge(const std::string& path, const format::DeletionVector& own);
-  Status RewriteSiblings();
-  Status WritePuffins();
+  Status Run(const OwnDeletes& own);
   Result<MergedDeletes> Finish() &&;
   /// Best effort: what was written is of no use after a failure.
   void Abandon();
 
  private:
+  Status Merge(const std::string& path, const format::DeletionVector& own);
+  Status RewriteSiblings();
+  Status WritePuffins();
   void Remove(const LiveDelete& file);
   void RemoveMerged(const LiveDataFile& data_file, const ApplicableDeletes& deletes);
   Status WritePuffin(FileNames& names, std::span<NewVector> vectors);
@@ -48,6 +53,7 @@ class VectorMerge {
   const Table& base_;
   const DeleteIndex& index_;
   const PositionDeleteReader& read_positions_;
+  const PositionDeleteWriter& write_positions_;
   VectorReader reader_;
   std::unordered_map<std::string, const LiveDataFile*> data_files_;
   PartitionMap<std::vector<NewVector>> new_vectors_;
@@ -55,6 +61,12 @@ class VectorMerge {
   std::set<std::string> touched_puffins_;
   MergedDeletes result_;
 };
+
+Status VectorMerge::Run(const OwnDeletes& own) {
+  for (const auto& [path, positions] : own) FRAZIL_TRY(Merge(path, positions));
+  FRAZIL_TRY(RewriteSiblings());
+  return WritePuffins();
+}
 
 void VectorMerge::Remove(const LiveDelete& file) {
   if (!removed_.insert(spec::IdOf(file.file)).second) return;
@@ -98,6 +110,12 @@ Status VectorMerge::Merge(const std::string& path, const format::DeletionVector&
   RemoveMerged(data_file, deletes);
   if (merged.cardinality() == record_count) {
     result_.removed_data_files.push_back(path);
+    return {};
+  }
+  if (base_.metadata()->format_version == 2 && write_positions_) {
+    FRAZIL_ASSIGN(spec::DataFile file, write_positions_(data_file.file, merged));
+    result_.puffin_paths.push_back(file.file_path);
+    result_.added_delete_files.push_back(std::move(file));
     return {};
   }
   if (base_.metadata()->format_version < 3) {
@@ -207,13 +225,12 @@ void VectorMerge::Abandon() {
 }  // namespace
 
 Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, const LiveFiles& live,
-                                   const PositionDeleteReader& read_positions) {
+                                   const PositionDeleteReader& read_positions,
+                                   const PositionDeleteWriter& write_positions) {
   if (own.empty()) return MergedDeletes{};
   FRAZIL_ASSIGN(const DeleteIndex index, DeleteIndex::Make(live.delete_files, *base.metadata()));
-  VectorMerge merge(base, live, index, read_positions);
-  for (const auto& [path, positions] : own) FRAZIL_TRY(merge.Merge(path, positions));
-  FRAZIL_TRY(merge.RewriteSiblings());
-  if (Status written = merge.WritePuffins(); !written) {
+  VectorMerge merge(base, live, index, read_positions, write_positions);
+  if (Status written = merge.Run(own); !written) {
     merge.Abandon();
     return tl::unexpected(std::move(written).error());
   }

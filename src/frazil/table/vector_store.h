@@ -29,6 +29,11 @@ Result<format::DeletionVector> ReadPositions(const io::FileIO& io, const LiveDat
                                              const ApplicableDeletes& deletes,
                                              const PositionDeleteReader& read_positions);
 
+/// Writes the deleted positions of one data file of a v2 table as a position delete file of its own (spec section 4.6).
+/// Parquet again, so it is given by the level above; null: kNotSupported.
+using PositionDeleteWriter =
+    std::function<Result<spec::DataFile>(const spec::DataFile& data_file, const format::DeletionVector& positions)>;
+
 /// The positions one change deletes, per data file path.
 using OwnDeletes = std::map<std::string, format::DeletionVector>;
 
@@ -37,7 +42,7 @@ struct MergedDeletes {
   std::vector<spec::DataFile> added_delete_files;
   std::vector<spec::DeleteFileId> removed_delete_files;
   std::vector<std::string> removed_data_files;  ///< every row deleted: the file itself goes
-  std::vector<std::string> puffin_paths;        ///< written by this call; delete when the attempt loses
+  std::vector<std::string> puffin_paths;        ///< delete files written by this call; delete when the attempt loses
   int64_t num_newly_deleted = 0;
 };
 
@@ -46,7 +51,10 @@ struct MergedDeletes {
 /// blobs or 16 MB (`frazil.write.dv.max-blobs-per-puffin`); when one blob of a Puffin is replaced its live siblings are
 /// rewritten with it, so a path is wholly live or wholly dead (decisions.md). No vector is written where nothing changes.
 /// `own` must name live data files of the base: kCommitConflict naming the path otherwise.
+/// On a v2 table each touched data file gets one position delete file instead of a vector, which takes the place of those
+/// that were for it alone.
 Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, const LiveFiles& live,
-                                   const PositionDeleteReader& read_positions);
+                                   const PositionDeleteReader& read_positions,
+                                   const PositionDeleteWriter& write_positions = nullptr);
 
 }  // namespace frazil::table
