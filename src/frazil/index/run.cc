@@ -108,7 +108,9 @@ Status Run::CheckNow(int64_t page) const {
     bytes = copy.data();
   }
   FRAZIL_TRY(CheckCopy(page, bytes));
-  checked_[static_cast<size_t>(page / 64)].fetch_or(uint64_t{1} << (page % 64), std::memory_order_relaxed);
+  const uint64_t bit = uint64_t{1} << (page % 64);
+  const uint64_t before = checked_[static_cast<size_t>(page / 64)].fetch_or(bit, std::memory_order_relaxed);
+  if ((before & bit) == 0) num_checked_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 

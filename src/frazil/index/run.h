@@ -77,6 +77,7 @@ class Run {
     const auto i = static_cast<size_t>(page);
     return {fences_[i], i + 1 < fences_.size() ? fences_[i + 1] : footer_.largest.high};
   }
+  bool AllChecked() const { return num_checked_.load(std::memory_order_relaxed) == num_pages(); }
   /// Reads and checks the page unless that was done.
   Status Check(int64_t page) const { return IsChecked(page) ? Status() : CheckNow(page); }
   /// Copies pages and checks the copies, so that neither the mapping nor the page cache's order of use is touched.
@@ -124,6 +125,7 @@ class Run {
   std::span<const uint64_t> fences_;
   std::vector<FileNumber> file_numbers_;
   mutable std::vector<std::atomic<uint64_t>> checked_;  // one bit a page
+  mutable std::atomic<int64_t> num_checked_ = 0;
 };
 
 }  // namespace frazil::index

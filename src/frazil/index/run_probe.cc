@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+
+#include <sys/resource.h>
 
 namespace frazil::index {
 namespace {
@@ -37,6 +40,7 @@ class RunProberOf : public RunProber {
 
     // Each step asks for the memory that the next one needs, for all keys.
     GuessPages(keys);
+    if (!run_.in_memory()) AskForPages(keys);
     for (size_t i = 0; i < keys.size(); ++i) {
       const uint64_t high = keys[i].high;
       if (high > last_of_page_ || here_.page == nullptr) FRAZIL_TRY(Enter(FindPage(high, guesses_[i])));
@@ -107,6 +111,27 @@ class RunProberOf : public RunProber {
           first + static_cast<size_t>(static_cast<int64_t>(Distance(first_high, keys[i].high) * pages_per_hash));
       guesses_[i] = static_cast<uint32_t>(guess);
       if (last - first > kFewPages) __builtin_prefetch(&fences_[guess]);
+    }
+  }
+
+  // Pages that may have to come from the store are all asked for before the first is waited for: a store answers many
+  // requests in the time of one. Checked pages are in memory, unless reading one had to wait a moment ago.
+  void AskForPages(std::span<const Hash96> keys) {
+    constexpr int kGroupsToAsk = 16;
+    rusage usage;
+    ::getrusage(RUSAGE_THREAD, &usage);
+    if (num_waits_ && *num_waits_ != usage.ru_majflt) groups_to_ask_ = kGroupsToAsk;
+    num_waits_ = usage.ru_majflt;
+    const bool asks_for_checked = groups_to_ask_ > 0;
+    if (asks_for_checked) --groups_to_ask_;
+    if (!asks_for_checked && run_.AllChecked()) return;
+    std::optional<size_t> asked;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const size_t page = FindPage(keys[i].high, guesses_[i]);
+      if (page == asked) continue;
+      const auto number = static_cast<int64_t>(page);
+      if (asks_for_checked || !run_.IsChecked(number)) run_.WillNeed(number);
+      asked = page;
     }
   }
 
@@ -229,6 +254,8 @@ class RunProberOf : public RunProber {
   RunPageRange range_{0, 0};
   uint64_t last_of_page_ = 0;  // keys above are on later pages
   float slots_per_digest_ = 0;
+  std::optional<long> num_waits_;  // of this thread, at the last group: page faults that had to read
+  int groups_to_ask_ = 0;
   Place here_;
   std::array<uint32_t, kGroup> guesses_;
   std::array<Place, kGroup> places_;

@@ -1,0 +1,146 @@
+"""Numbers of the key index's runs, beside RocksDB in the same run.
+
+    ./dev bench index [--keys N] [--dir DIR] [--only SECTION,...]
+
+1. Sizes and rates of building: entries sorted into runs of 16 shards in bounded memory, then merged (bytes a key, without
+   and with stored row ids).
+2. Look-ups in sorted batches, 10 % of them misses, keys uniform and Zipf, against 1, 4 and 8 runs of like size.
+3. The same from files: cold (nothing in the page cache), then warm, and with less memory than the runs need (a cgroup).
+4. Upserts in a steady state: look up, new run, merges included; 90 % updates. Two updates a key.
+5. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; its settings are those that recipes found fastest.
+
+Needs about 60 bytes of disk and 110 bytes of memory a key. A table, then the JSON of all figures as the last line. CPU
+seconds are of the measuring thread; of the whole process for upserts. RocksDB is left out where it is not installed
+(`./dev setup develop`), the cgroup where none can be made.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["FRAZIL_BIN"]).resolve().parents[1]
+PROGRAM = BUILD / "bench" / "index_runs_bench"
+CGROUPS = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")  # versions 1 and 2
+
+
+class MemoryLimit:
+    """A cgroup of this machine with so many bytes, page cache included; `prepare` moves the calling process into it."""
+
+    def __init__(self, size):
+        self.path = None
+        for root in CGROUPS:
+            version_1 = root.name == "memory"
+            path = root / "frazil-bench-index"
+            try:
+                path.mkdir(exist_ok=True)
+                (path / ("memory.limit_in_bytes" if version_1 else "memory.max")).write_text(str(size))
+                self.path = path
+                return
+            except OSError:
+                if path.exists():
+                    path.rmdir()
+
+    def prepare(self):
+        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def remove(self):
+        self.path.rmdir()
+
+
+def run(section, arguments, limit=None):
+    command = [PROGRAM, section]
+    for name, value in arguments.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, preexec_fn=limit.prepare if limit else None)
+    if done.returncode != 0:
+        sys.exit(f"{section} failed with {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def millions(value):
+    return f"{value / 1e6:.2f} M"
+
+
+def print_look_ups(rows):
+    for row in rows:
+        line = (f"  {row['runs']} run(s), batch {row['batch']:>9,}, {row['spread']:<7} {row['memory']:<10} {row['label']:<12}"
+                f"{millions(row['per_cpu_s']):>8} a CPU s {millions(row['per_s']):>8}/s")
+        if row["store_bytes_per_key"]:
+            line += f", {row['store_bytes_per_key']:,} bytes read a key"
+        print(line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keys", type=int, default=100_000_000)
+    parser.add_argument("--dir", default=tempfile.gettempdir(), help="where runs are written, on the disk to measure")
+    parser.add_argument("--only", default="build,look-up,disk,limit,upsert,rocksdb")
+    options = parser.parse_args()
+    sections = options.only.split(",")
+    subprocess.run(["cmake", "--build", BUILD, "--target", "index_runs_bench"], check=True, stdout=subprocess.DEVNULL)
+
+    figures = {"keys": options.keys, "load": os.getloadavg()[0]}
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="frazil-bench-index-", dir=options.dir))
+    try:
+        common = {"keys": options.keys, "dir": folder}
+        if "build" in sections:
+            figures["build"] = []
+            for keys in sorted({options.keys // 2, options.keys}):
+                for row_ids in (0, 1):
+                    row = run("build", common | {"keys": keys, "row_ids": row_ids})[0]
+                    figures["build"].append(row)
+                    print(f"build of {keys:,} keys{', row ids stored' if row_ids else ''}: {row['bytes_per_key']} bytes a key; sorted and "
+                          f"written {millions(row['sort_and_write_per_cpu_s'])}, merged from {row['merge_runs']} "
+                          f"{millions(row['merge_per_cpu_s'])} entries a CPU s; peak {row['peak_memory_mb']} MB")
+        if "look-up" in sections:
+            figures["look_up"] = run("look-up", {"keys": options.keys})
+            print("look-ups, runs in memory:")
+            print_look_ups(figures["look_up"])
+        if "disk" in sections or "limit" in sections:
+            run("write", common | {"runs": "1,4"})
+            size = options.keys * 20.2
+        if "disk" in sections:
+            figures["disk"] = run("cold", common | {"runs": "1,4", "batches": "1000,10000,1000000", "look_ups": 1_000_000, "label": "all memory"})
+            print("look-ups, runs in files; cold ones are bound by the store, the others by the processor:")
+            print_look_ups(figures["disk"])
+        if "limit" in sections:
+            figures["limit"] = []
+            for label, part in (("1.5 x runs", 1.5), ("0.5 x runs", 0.5), ("0.1 x runs", 0.1)):
+                limit = MemoryLimit(int(size * part) + (64 << 20))
+                if limit.path is None:
+                    print("no cgroup can be made here: nothing measured with little memory")
+                    break
+                figures["limit"] += run("cold", common | {"runs": "1", "batches": "10000", "look_ups": 500_000, "label": label}, limit)
+                limit.remove()
+            print("look-ups, runs in files, memory and page cache limited:")
+            print_look_ups(figures["limit"])
+        for path in folder.iterdir():
+            path.unlink()
+        if "upsert" in sections:
+            row = figures["upsert"] = run("upsert", common)[0]
+            print(f"upserts, {row['updates']:.0%} updates, batches of {row['batch']:,}: {millions(row['per_cpu_s'])} a CPU s "
+                  f"({row['entries_merged_per_upsert']} entries merged an upsert, at most {row['most_runs']} runs, longest batch "
+                  f"{row['worst_batch_ms']} ms, {row['bytes_per_key']} bytes a live key at the end, peak {row['peak_memory_mb']} MB)")
+        if "rocksdb" in sections:
+            if "rocksdb" not in subprocess.run([PROGRAM], stderr=subprocess.PIPE, text=True).stderr.split():
+                print("RocksDB is not installed: no comparison")
+            else:
+                figures["rocksdb"] = run("rocksdb", common)
+                for row in figures["rocksdb"]:
+                    rate = row.get("per_cpu_s", row.get("write_per_cpu_s"))
+                    print(f"{row['section']}: {millions(rate)} a CPU s" +
+                          (f", batch {row['batch']:,}" if "batch" in row else "") +
+                          (f", {row['bytes_per_key']} bytes a key" if "bytes_per_key" in row else ""))
+        print(json.dumps(figures))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
