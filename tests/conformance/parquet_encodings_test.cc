@@ -1,11 +1,13 @@
 // Parquet files in every encoding (spec section 7.1): each holds the rows of the PLAIN file of the same name.
 
+#include <algorithm>
 #include <filesystem>
 
 #include <arrow/api.h>
 
 #include "frazil/base/test_support.h"
 #include "frazil/format/parquet_reader.h"
+#include "frazil/format/parquet_row_reader.h"
 #include "frazil/io/memory_file_io.h"
 #include "tests/support/golden.h"
 
@@ -13,6 +15,19 @@ namespace frazil::format {
 namespace {
 
 constexpr char kFolder[] = "iceberg-spec/parquet-encodings";
+
+/// Rows by their position, spread over the file, are what a scan gave.
+void ExpectSameByPosition(const std::shared_ptr<const ParquetReader>& reader, const std::vector<spec::Field>& fields,
+                          const arrow::Table& table) {
+  const ParquetRowReader by_position(reader, std::make_shared<ParquetPageCache>(int64_t{1} << 20));
+  const auto nans_equal = arrow::EqualOptions::Defaults().nans_equal(true);
+  for (int64_t i = 0; i < table.num_rows(); i += std::max<int64_t>(table.num_rows() / 10, 1)) {
+    const auto row = by_position.ReadRows(fields, std::span(&i, 1), nullptr);
+    ASSERT_THAT(row, IsOk());
+    const auto found = arrow::Table::FromRecordBatches({*row}).ValueOrDie();
+    ASSERT_TRUE(found->Equals(*table.Slice(i, 1), nans_equal)) << found->ToString() << table.Slice(i, 1)->ToString();
+  }
+}
 
 /// All columns of a fixture. The files have no field ids; columns are numbered by `name_mapping`.
 Result<std::shared_ptr<arrow::Table>> ReadFixture(const std::string& path) {
@@ -41,7 +56,9 @@ Result<std::shared_ptr<arrow::Table>> ReadFixture(const std::string& path) {
     EXPECT_TRUE(batch->rows->ValidateFull().ok());
     rows.push_back(batch->rows);
   }
-  return arrow::Table::FromRecordBatches(batches->schema(), rows).ValueOrDie();
+  const auto table = arrow::Table::FromRecordBatches(batches->schema(), rows).ValueOrDie();
+  ExpectSameByPosition(reader, fields, *table);
+  return table;
 }
 
 TEST(ParquetEncodings, EveryFileHoldsTheRowsOfThePlainOne) {
