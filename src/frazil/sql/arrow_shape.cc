@@ -87,7 +87,9 @@ Result<ArrayPtr> Shape(const ArrayPtr& array, const TypePtr& target) {
   if (same_kind && target->id() == arrow::Type::TIMESTAMP) {
     const auto& from = static_cast<const arrow::TimestampType&>(source);
     const auto& to = static_cast<const arrow::TimestampType&>(*target);
-    if (from.unit() == to.unit() && from.timezone().empty() == to.timezone().empty()) {
+    // Nanoseconds come without a zone; those of timestamptz_ns are UTC (duckdb_value.h).
+    const bool same_zone = from.timezone().empty() == to.timezone().empty() || to.unit() == arrow::TimeUnit::NANO;
+    if (from.unit() == to.unit() && same_zone) {
       auto data = array->data()->Copy();
       data->type = target;
       return arrow::MakeArray(data);

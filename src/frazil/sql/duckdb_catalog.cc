@@ -234,6 +234,7 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
     if (at) selector = SelectorOf(*at, *pinned->metadata);
     pinned->snapshot = ValueOrThrow(table::SelectSnapshot(*pinned->metadata, selector));
     pinned->schema = table::SchemaToRead(*pinned->metadata, selector, pinned->snapshot);
+    pinned->equality_deletes = std::make_shared<scan::EqualityDeletes>(loaded->io());
     pinned->key_indexes = resolver_.key_indexes();
 
     duckdb::CreateTableInfo info(*this, entry_name);

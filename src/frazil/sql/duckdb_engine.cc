@@ -8,6 +8,7 @@
 #include "duckdb/catalog/catalog_search_path.hpp"
 #include "duckdb/common/arrow/arrow_converter.hpp"
 #include "duckdb/common/file_system.hpp"
+#include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/main/client_context.hpp"
 #include "duckdb/main/client_data.hpp"
 #include "duckdb/main/config.hpp"
@@ -162,6 +163,24 @@ struct OpenRows {
   }
 };
 
+/// The type in which values of `type` leave the engine: Arrow has no variants, JSON says the same.
+duckdb::LogicalType ResultTypeOf(const duckdb::LogicalType& type) {
+  switch (type.id()) {
+    case duckdb::LogicalTypeId::VARIANT: return duckdb::LogicalType::JSON();
+    case duckdb::LogicalTypeId::LIST:
+      return duckdb::LogicalType::LIST(ResultTypeOf(duckdb::ListType::GetChildType(type)));
+    case duckdb::LogicalTypeId::MAP:
+      return duckdb::LogicalType::MAP(ResultTypeOf(duckdb::MapType::KeyType(type)),
+                                      ResultTypeOf(duckdb::MapType::ValueType(type)));
+    case duckdb::LogicalTypeId::STRUCT: {
+      duckdb::child_list_t<duckdb::LogicalType> members = duckdb::StructType::GetChildTypes(type);
+      for (auto& [name, member] : members) member = ResultTypeOf(member);
+      return duckdb::LogicalType::STRUCT(std::move(members));
+    }
+    default: return type;
+  }
+}
+
 class EngineResult final : public QueryResult {
  public:
   /// `query` and `tables` are for the messages of errors that come while rows are read.
@@ -181,10 +200,11 @@ class EngineResult final : public QueryResult {
       return result;
     }
     for (size_t i = 0; i < rows->names.size(); ++i) {
-      result->columns_.push_back({rows->names[i], SqlTypeName(rows->types[i])});
+      result->types_.push_back(ResultTypeOf(rows->types[i]));
+      result->columns_.push_back({rows->names[i], SqlTypeName(result->types_[i])});
     }
     ArrowSchema schema;
-    duckdb::ArrowConverter::ToArrowSchema(&schema, rows->types, rows->names, rows->client_properties);
+    duckdb::ArrowConverter::ToArrowSchema(&schema, result->types_, rows->names, rows->client_properties);
     auto imported = arrow::ImportSchema(&schema);
     if (!imported.ok()) return tl::unexpected<Error>(ArrowError(imported.status()));
     result->schema_ = *imported;
@@ -210,6 +230,7 @@ class EngineResult final : public QueryResult {
           return std::shared_ptr<arrow::RecordBatch>();
         }
         if (chunk->size() == 0) continue;
+        if (rows->types != types_) chunk = Converted(*chunk);
         ArrowArray array;
         duckdb::ArrowConverter::ToArrowArray(*chunk, &array, rows->client_properties, {});
         auto batch = arrow::ImportRecordBatch(&array, schema_);
@@ -223,7 +244,23 @@ class EngineResult final : public QueryResult {
 
  private:
   EngineResult() = default;
+
+  unique_ptr<duckdb::DataChunk> Converted(duckdb::DataChunk& chunk) const {
+    auto converted = duckdb::make_uniq<duckdb::DataChunk>();
+    converted->Initialize(duckdb::Allocator::DefaultAllocator(), types_);
+    for (size_t i = 0; i < types_.size(); ++i) {
+      if (chunk.data[i].GetType() == types_[i]) {
+        converted->data[i].Reference(chunk.data[i]);
+      } else {
+        duckdb::VectorOperations::DefaultCast(chunk.data[i], converted->data[i], chunk.size());
+      }
+    }
+    converted->SetCardinality(chunk.size());
+    return converted;
+  }
+
   std::vector<ResultColumn> columns_;
+  duckdb::vector<duckdb::LogicalType> types_;
   std::shared_ptr<arrow::Schema> schema_;
   std::string message_;
   std::string query_;

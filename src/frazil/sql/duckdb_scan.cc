@@ -1,5 +1,7 @@
 #include "frazil/sql/duckdb_scan.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
 #include "duckdb/catalog/catalog.hpp"
@@ -16,15 +18,19 @@
 #include "duckdb/planner/expression/bound_operator_expression.hpp"
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
+#include "duckdb/planner/filter/expression_filter.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
-#include "frazil/scan/file_reader.h"
+#include "frazil/scan/deleted_rows.h"
+#include "frazil/scan/row_source.h"
+#include "frazil/spec/name_mapping.h"
+#include "frazil/sql/duckdb_column_fit.h"
 #include "frazil/sql/duckdb_error.h"
+#include "frazil/sql/duckdb_file_reader.h"
 #include "frazil/sql/duckdb_filter.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/hidden_column.h"
 #include "frazil/sql/partition_type.h"
 #include "frazil/sql/scan_file_list.h"
-#include "frazil/table/vector_store.h"
 
 namespace frazil::sql {
 
@@ -40,7 +46,7 @@ using duckdb::unique_ptr;
 using duckdb::Value;
 using duckdb::vector;
 
-/// Hides the rows that a vector deletes; positions count from the start of the file, whatever row groups are skipped.
+/// Hides deleted rows; positions count from the start of the file, whatever row groups are skipped.
 class VectorFilter final : public duckdb::DeleteFilter {
  public:
   explicit VectorFilter(format::DeletionVector deleted) : deleted_(std::move(deleted)) {}
@@ -198,6 +204,46 @@ class TableReader final : public duckdb::MultiFileReader {
     return make_uniq<duckdb::MultiFileReaderGlobalState>(vector<LogicalType>(), &list);
   }
 
+  duckdb::shared_ptr<duckdb::BaseFileReader> CreateReader(duckdb::ClientContext& context,
+                                                          duckdb::GlobalTableFunctionState& global,
+                                                          const duckdb::OpenFileInfo& file, idx_t index,
+                                                          const duckdb::MultiFileBindData& bind_data) override {
+    const auto& list = bind_data.file_list->Cast<ScanFileList>();
+    const table::FileScanTask& task = list.plan().tasks[index];
+    if (KeyLookup* lookup = list.key_lookup(); lookup != nullptr) {
+      auto reader = duckdb::make_shared_ptr<ScanFileReader>(file, pinned_, list.plan(), task);
+      reader->ReadRows(lookup->index->fetcher, lookup->positions[index], lookup->num_pages);
+      return reader;
+    }
+    if (task.data_file.file.file_format == spec::FileFormat::kParquet) {
+      return MultiFileReader::CreateReader(context, global, file, index, bind_data);
+    }
+    return duckdb::make_shared_ptr<ScanFileReader>(file, pinned_, list.plan(), task);
+  }
+  using MultiFileReader::CreateReader;
+
+  duckdb::ReaderInitializeType InitializeReader(duckdb::MultiFileReaderData& data,
+                                                const duckdb::MultiFileBindData& bind_data,
+                                                const vector<duckdb::MultiFileColumnDefinition>& global_columns,
+                                                const vector<duckdb::ColumnIndex>& global_ids,
+                                                optional_ptr<duckdb::TableFilterSet> filters,
+                                                duckdb::ClientContext& context,
+                                                duckdb::MultiFileGlobalState& state) override {
+    const auto& list = bind_data.file_list->Cast<ScanFileList>();
+    const table::FileScanTask& task = list.plan().tasks[data.reader->file_list_idx.GetIndex()];
+    if (data.reader->GetReaderType() != kScanFileReader) {
+      PrepareColumns(task, data.reader->columns);
+      if (Fits(data.reader->columns, global_ids)) {
+        return MultiFileReader::InitializeReader(data, bind_data, global_columns, global_ids, filters, context, state);
+      }
+      auto reader = duckdb::make_shared_ptr<ScanFileReader>(data.reader->file, pinned_, list.plan(), task);
+      reader->file_list_idx = data.reader->file_list_idx;
+      data.reader = std::move(reader);
+    }
+    MapDirectly(data, task.data_file, global_ids, filters, bind_data.virtual_columns);
+    return duckdb::ReaderInitializeType::INITIALIZED;
+  }
+
   void FinalizeBind(duckdb::MultiFileReaderData& data, const duckdb::MultiFileOptions& options,
                     const duckdb::MultiFileReaderBindData& bind_data,
                     const vector<duckdb::MultiFileColumnDefinition>& global_columns,
@@ -206,10 +252,9 @@ class TableReader final : public duckdb::MultiFileReader {
     MultiFileReader::FinalizeBind(data, options, bind_data, global_columns, global_ids, context, state);
     const auto& list = state->file_list->Cast<ScanFileList>();
     const table::FileScanTask& task = list.plan().tasks[data.reader->file_list_idx.GetIndex()];
-    CheckFile(task, data.reader->GetColumns());
     if (!task.deletes.empty()) {
-      auto deleted = ValueOrThrow(table::ReadPositions(*pinned_->table->io(), task.data_file, task.deletes,
-                                                       scan::ReadPositionDeletes(pinned_->table->io())));
+      auto deleted =
+          ValueOrThrow(scan::DeletedRows(pinned_->table->io(), list.plan(), task, *pinned_->equality_deletes));
       if (!deleted.empty()) data.reader->deletion_filter = make_uniq<VectorFilter>(std::move(deleted));
     }
     AddConstants(task.data_file, data, global_ids);
@@ -222,20 +267,17 @@ class TableReader final : public duckdb::MultiFileReader {
                                              optional_ptr<duckdb::TableFilterSet> filters, duckdb::MultiFileList& list,
                                              const duckdb::MultiFileReaderBindData& bind_data,
                                              const duckdb::virtual_column_map_t& virtual_columns) override {
-    // What is left here on computed columns came from joins and top-N, which check again: it only saves work.
     duckdb::TableFilterSet kept;
-    bool dropped = false;
     if (filters) {
       for (auto& [index, filter] : filters->filters) {
-        if (IsComputedPerRow(global_ids[index].GetPrimaryIndex())) {
-          dropped = true;
-        } else {
-          kept.filters[index] = filter->Copy();
-        }
+        const duckdb::ColumnIndex& column = global_ids[index];
+        // What is left here on computed columns came from joins and top-N, which check again: it only saves work.
+        if (IsComputedPerRow(column.GetPrimaryIndex())) continue;
+        kept.filters[index] = FilterInTableType(*filter, column, data.reader->GetColumns(), global_columns);
       }
     }
     return MultiFileReader::CreateMapping(context, data, global_columns, global_ids,
-                                          dropped ? optional_ptr<duckdb::TableFilterSet>(&kept) : filters, list,
+                                          filters ? optional_ptr<duckdb::TableFilterSet>(&kept) : filters, list,
                                           bind_data, virtual_columns, bind_data.mapping);
   }
   using MultiFileReader::CreateMapping;
@@ -246,25 +288,9 @@ class TableReader final : public duckdb::MultiFileReader {
       return MultiFileReader::GetConstantVirtualColumn(data, column, type);
     }
     const table::LiveDataFile& file = *tasks_of_readers_.Get(data.reader.get());
-    switch (static_cast<HiddenColumn>(column)) {
-      case HiddenColumn::kFile: return Constant(Value(file.file.file_path));
-      case HiddenColumn::kSpecId: return Constant(Value::INTEGER(file.file.spec_id.value()));
-      case HiddenColumn::kPartition: {
-        spec::Type partition = UnifiedPartitionType(*pinned_->metadata);
-        if (partition.fields().empty()) return Constant(Value(type));
-        return Constant(ToDuckValue(
-            partition, UnifiedPartition(partition, *pinned_->metadata, file.file.spec_id, file.file.partition)));
-      }
-      case HiddenColumn::kRowId:
-        // A file that no v3 snapshot has covered has no ids, even if it stores some (spec section 5.2).
-        return file.file.first_row_id ? nullptr : Constant(Value(type));
-      case HiddenColumn::kLastUpdatedSequenceNumber: {
-        if (!file.file.first_row_id) return Constant(Value(type));
-        bool stored = FindLocalColumn(data.reader->GetColumns(), spec::kLastUpdatedSequenceNumberColumnId).has_value();
-        return stored ? nullptr : Constant(Value::BIGINT(file.sequence_number.value()));
-      }
-      default: return nullptr;
-    }
+    bool has_stored = FindLocalColumn(data.reader->GetColumns(), spec::kLastUpdatedSequenceNumberColumnId).has_value();
+    auto constant = HiddenConstant(static_cast<HiddenColumn>(column), file, type, has_stored);
+    return constant ? Constant(*std::move(constant)) : nullptr;
   }
 
   unique_ptr<Expression> GetVirtualColumnExpression(
@@ -334,23 +360,87 @@ class TableReader final : public duckdb::MultiFileReader {
                    .WithHint("the other columns can be read by name"));
   }
 
-  void CheckFile(const table::FileScanTask& task, const vector<duckdb::MultiFileColumnDefinition>& columns) const {
-    const std::string& path = task.data_file.file.file_path;
-    const std::string table = pinned_->table->name().ToString();
-    if (task.data_file.file.file_format != spec::FileFormat::kParquet) {
-      ThrowError(Error(ErrorCode::kNotSupported,
-                       fmt::format("SQL reads only Parquet data files so far: {} has {}", table, path)));
-    }
-    if (!task.deletes.equality_deletes.empty()) {
-      ThrowError(Error(ErrorCode::kNotSupported, fmt::format("equality deletes cannot be applied yet: {} has {}", table,
-                                                             task.deletes.equality_deletes.front()->file.file_path)));
-    }
-    for (const auto& column : columns) {
-      if (column.identifier.IsNull()) {
-        ThrowError(Error(
-            ErrorCode::kNotSupported,
-            fmt::format("data file without field ids (name mapping) cannot be read yet: {} has {}", table, path)));
+  /// Field ids for all columns of a Parquet file; refuses what nobody could map.
+  void PrepareColumns(const table::FileScanTask& task, vector<duckdb::MultiFileColumnDefinition>& columns) const {
+    auto mapping = ValueOrThrow(scan::NameMappingFor(*pinned_->metadata, task.data_file.file));
+    bool has_mapping = !pinned_->metadata->Property(spec::kNameMappingProperty, "").empty();
+    if (!HasFieldIds(columns) && !has_mapping) ThrowError(scan::NoFieldIds(task.data_file.file.file_path));
+    AssignFieldIds(columns, mapping);
+  }
+
+  /// Whether DuckDB's own reader gives exactly the table's values of the wanted columns.
+  bool Fits(const vector<duckdb::MultiFileColumnDefinition>& columns, const vector<duckdb::ColumnIndex>& ids) const {
+    return std::ranges::all_of(ids, [&](const duckdb::ColumnIndex& id) {
+      if (id.GetPrimaryIndex() >= pinned_->schema->fields().size()) return true;
+      const spec::Field& field = pinned_->schema->fields()[id.GetPrimaryIndex()];
+      const duckdb::MultiFileColumnDefinition* column = FindColumn(columns, field.id);
+      return column == nullptr || FitsParquetReader(field, *column);
+    });
+  }
+
+  /// A filter that DuckDB evaluates on values of the table's type where it would be wrong on those of the file's type: it
+  /// does not cast expressions.
+  unique_ptr<duckdb::TableFilter> FilterInTableType(
+      const duckdb::TableFilter& filter, const duckdb::ColumnIndex& id,
+      const vector<duckdb::MultiFileColumnDefinition>& local_columns,
+      const vector<duckdb::MultiFileColumnDefinition>& global_columns) const {
+    const column_t column = id.GetPrimaryIndex();
+    if (column >= pinned_->schema->fields().size()) return filter.Copy();
+    const spec::Field& field = pinned_->schema->fields()[column];
+    const duckdb::MultiFileColumnDefinition* local = FindColumn(local_columns, field.id);
+    if (local == nullptr || CastsFiltersExactly(field, *local)) return filter.Copy();
+    return make_uniq<duckdb::ExpressionFilter>(filter.ToExpression(*Reference(global_columns[column].type, 0)));
+  }
+
+  /// Rows of a ScanFileReader are those of the scan already.
+  void MapDirectly(duckdb::MultiFileReaderData& data, const table::LiveDataFile& file,
+                   const vector<duckdb::ColumnIndex>& ids, optional_ptr<duckdb::TableFilterSet> filters,
+                   const duckdb::virtual_column_map_t& virtual_columns) const {
+    auto& reader = data.reader->Cast<ScanFileReader>();
+    for (idx_t i = 0; i < ids.size(); ++i) {
+      const column_t column = ids[i].GetPrimaryIndex();
+      if (column < pinned_->schema->fields().size()) {
+        reader.AddTableColumn(column);
+      } else {
+        const LogicalType& type = virtual_columns.at(column).type;
+        auto constant = HiddenConstant(static_cast<HiddenColumn>(column), file, type, /*has_stored=*/true);
+        if (constant) {
+          reader.AddConstant(*std::move(constant));
+        } else if (column == IdOf(HiddenColumn::kRowId)) {
+          reader.AddRowId();
+        } else if (column == IdOf(HiddenColumn::kLastUpdatedSequenceNumber)) {
+          reader.AddLastUpdatedSequenceNumber();
+        } else {
+          reader.AddPosition();
+        }
       }
+      data.expressions.push_back(Reference(reader.columns.back().type, i));
+    }
+    if (filters) reader.SetFilters(*filters);
+  }
+
+  /// The value that a hidden column has in all rows of a file; none when it differs from row to row.
+  std::optional<Value> HiddenConstant(HiddenColumn column, const table::LiveDataFile& file, const LogicalType& type,
+                                      bool has_stored_sequence_number) const {
+    switch (column) {
+      case HiddenColumn::kFile: return Value(file.file.file_path);
+      case HiddenColumn::kSpecId: return Value::INTEGER(file.file.spec_id.value());
+      case HiddenColumn::kPartition: {
+        spec::Type partition = UnifiedPartitionType(*pinned_->metadata);
+        if (partition.fields().empty()) return Value(type);
+        return ToDuckValue(partition,
+                           UnifiedPartition(partition, *pinned_->metadata, file.file.spec_id, file.file.partition));
+      }
+      case HiddenColumn::kPos: return std::nullopt;
+      case HiddenColumn::kRowId:
+        // A file that no v3 snapshot has covered has no ids, even if it stores some (spec section 5.2).
+        if (!file.file.first_row_id) return Value(type);
+        return std::nullopt;
+      case HiddenColumn::kLastUpdatedSequenceNumber:
+        if (!file.file.first_row_id) return Value(type);
+        if (has_stored_sequence_number) return std::nullopt;
+        return Value::BIGINT(file.sequence_number.value());
+      default: return Value(type);  // what count(*) asks for: anything
     }
   }
 
@@ -402,13 +492,24 @@ duckdb::InsertionOrderPreservingMap<std::string> ScanToString(duckdb::TableFunct
   duckdb::InsertionOrderPreservingMap<std::string> shown;
   const auto& list = input.bind_data->Cast<duckdb::MultiFileBindData>().file_list->Cast<ScanFileList>();
   const table::ScanPlan& plan = list.plan();
-  size_t num_vectors = 0;
-  for (const table::FileScanTask& task : plan.tasks) num_vectors += task.deletes.vector != nullptr;
+  size_t num_vectors = 0, num_with_equality = 0;
+  for (const table::FileScanTask& task : plan.tasks) {
+    num_vectors += task.deletes.vector != nullptr;
+    num_with_equality += !task.deletes.equality_deletes.empty();
+  }
   shown["Table"] = list.pinned().table->name().ToString();
   if (plan.snapshot_id) shown["Snapshot"] = std::to_string(plan.snapshot_id->value());
+  if (const KeyLookup* lookup = list.key_lookup(); lookup != nullptr) {
+    const auto count = [](auto number, const char* what) {
+      return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    shown["Key index lookup"] = count(lookup->num_keys, "key") + ", " + count(lookup->num_rows, "row");
+    if (lookup->num_pages > 0) shown["Key index lookup"] += ", " + count(lookup->num_pages.load(), "page");
+  }
   shown["Files"] = fmt::format("{} ({} pruned)", plan.tasks.size(), plan.counts.skipped_files);
   shown["Manifests"] = fmt::format("{} ({} pruned)", plan.counts.total_manifests, plan.counts.skipped_manifests);
   shown["Vectors"] = std::to_string(num_vectors);
+  if (num_with_equality > 0) shown["Files with equality deletes"] = std::to_string(num_with_equality);
   return shown;
 }
 
@@ -481,6 +582,7 @@ duckdb::TableFunction MakeTableScan(duckdb::ClientContext& context, std::shared_
 
   vector<Value> inputs = {Value("")};
   duckdb::named_parameter_map_t parameters;
+  parameters["can_have_nan"] = Value::BOOLEAN(true);  // NaN is in no statistics, and larger than everything
   vector<LogicalType> input_types;
   vector<std::string> input_names;
   duckdb::TableFunctionRef reference;

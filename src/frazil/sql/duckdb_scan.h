@@ -6,6 +6,7 @@
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
 #include "duckdb/common/table_column.hpp"
 #include "duckdb/function/table_function.hpp"
+#include "frazil/scan/equality_deletes.h"
 #include "frazil/spec/table_metadata.h"
 #include "frazil/sql/key_indexes.h"
 #include "frazil/table/table.h"
@@ -19,7 +20,8 @@ struct PinnedTable {
   spec::TableMetadataPtr metadata;  ///< keeps `snapshot` alive
   const spec::Snapshot* snapshot = nullptr;
   spec::SchemaPtr schema;  ///< to read with (spec section 2.4)
-  std::shared_ptr<KeyIndexes> key_indexes;  ///< null: none
+  std::shared_ptr<scan::EqualityDeletes> equality_deletes;  ///< of the snapshot; shared by all scans of the query
+  std::shared_ptr<KeyIndexes> key_indexes;                  ///< null: none
 };
 
 /// Columns of the table as DuckDB sees them; those it cannot read stand in as VARCHAR and fail when projected.

@@ -56,7 +56,8 @@ Result<LogicalType> DuckTypeOf(const spec::Type& type) {
     case TypeId::kTime: return LogicalType(LogicalType::TIME);
     case TypeId::kTimestamp: return LogicalType(LogicalType::TIMESTAMP);
     case TypeId::kTimestampTz: return LogicalType(LogicalType::TIMESTAMP_TZ);
-    case TypeId::kTimestampNs: return LogicalType(LogicalType::TIMESTAMP_NS);
+    case TypeId::kTimestampNs:
+    case TypeId::kTimestampTzNs: return LogicalType(LogicalType::TIMESTAMP_NS);
     case TypeId::kString: return LogicalType(LogicalType::VARCHAR);
     case TypeId::kUuid: return LogicalType(LogicalType::UUID);
     case TypeId::kFixed:
@@ -78,8 +79,7 @@ Result<LogicalType> DuckTypeOf(const spec::Type& type) {
       FRAZIL_ASSIGN(LogicalType value, DuckTypeOf(type.map_value().type));
       return LogicalType::MAP(key, value);
     }
-    case TypeId::kTimestampTzNs:
-    case TypeId::kVariant:
+    case TypeId::kVariant: return LogicalType::VARIANT();
     case TypeId::kGeometry:
     case TypeId::kGeography: break;
   }
@@ -99,7 +99,8 @@ Value ToDuckValue(const spec::Type& type, const spec::Value& value) {
     case TypeId::kTime: return Value::TIME(duckdb::dtime_t(std::get<int64_t>(value)));
     case TypeId::kTimestamp: return Value::TIMESTAMP(duckdb::timestamp_t(std::get<int64_t>(value)));
     case TypeId::kTimestampTz: return Value::TIMESTAMPTZ(duckdb::timestamp_tz_t(std::get<int64_t>(value)));
-    case TypeId::kTimestampNs: {
+    case TypeId::kTimestampNs:
+    case TypeId::kTimestampTzNs: {
       duckdb::timestamp_ns_t nanos;
       nanos.value = std::get<int64_t>(value);
       return Value::TIMESTAMPNS(nanos);
@@ -168,7 +169,8 @@ std::optional<spec::Value> FromDuckValue(const spec::Type& type, const Value& va
     case TypeId::kTime: return spec::Value(value.GetValueUnsafe<duckdb::dtime_t>().micros);
     case TypeId::kTimestamp: return spec::Value(value.GetValueUnsafe<duckdb::timestamp_t>().value);
     case TypeId::kTimestampTz: return spec::Value(value.GetValueUnsafe<duckdb::timestamp_tz_t>().value);
-    case TypeId::kTimestampNs: return spec::Value(value.GetValueUnsafe<duckdb::timestamp_ns_t>().value);
+    case TypeId::kTimestampNs:
+    case TypeId::kTimestampTzNs: return spec::Value(value.GetValueUnsafe<duckdb::timestamp_ns_t>().value);
     case TypeId::kString: return spec::Value(duckdb::StringValue::Get(value));
     case TypeId::kUuid: {
       auto uuid = Uuid::Parse(value.ToString());

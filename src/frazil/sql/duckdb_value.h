@@ -13,8 +13,8 @@ namespace frazil::sql {
 
 // Iceberg types and values as DuckDB's (spec section 6.1). Pure functions.
 //
-// fixed and binary are BLOB, uuid is UUID, unknown is "NULL". timestamptz_ns, variant, geometry and geography have no
-// counterpart that keeps their value: kNotSupported.
+// fixed and binary are BLOB, uuid is UUID, unknown is "NULL". DuckDB has nanoseconds only without a zone: timestamptz_ns
+// is the UTC time of the instant as TIMESTAMP_NS, which loses nothing. geometry and geography: kNotSupported.
 
 Result<duckdb::LogicalType> DuckTypeOf(const spec::Type& type);
 
