@@ -23,8 +23,6 @@ class RunStream : public EntryStream {
   Run::Cursor cursor_;
 };
 
-bool IsSame(const Entry& a, const Entry& b) { return a.hash == b.hash && a.file == b.file && a.position == b.position; }
-
 bool IsBelow(const Entry& a, const Entry& b) {
   return std::tie(a.hash, a.file, a.position) < std::tie(b.hash, b.file, b.position);
 }
@@ -104,37 +102,45 @@ std::unique_ptr<EntryStream> StreamOf(std::span<const std::shared_ptr<const Run>
   return std::make_unique<MergeOfTwo>(StreamOf(runs.first(half)), StreamOf(runs.subspan(half)));
 }
 
-// Entries that were rewritten may have to change their order among those of their key, so a key's are gathered first.
+// Rewrites and drops entries. Those of one key may have to change their order by it, so the last key's wait for more.
 class KeyRewriter {
  public:
   KeyRewriter(const RewriteEntry& rewrite, RunWriter& out) : rewrite_(rewrite), out_(out) {}
 
   Status Add(std::span<const Entry> entries) {
+    bool repeats_keys = false;
     for (const Entry& original : entries) {
       Entry entry = original;
       FRAZIL_ASSIGN(const bool stays, rewrite_(entry));
       if (entry.hash != original.hash) return Fail(ErrorCode::kInternal, "a merge of index runs changed a hash");
       if (!stays) continue;
-      if (!of_key_.empty() && of_key_.back().hash != entry.hash) FRAZIL_TRY(Flush());
-      of_key_.push_back(entry);
+      repeats_keys |= !kept_.empty() && kept_.back().hash == entry.hash;
+      kept_.push_back(entry);
     }
+    if (repeats_keys) SortEachKey();
+    if (kept_.empty()) return {};
+    const auto of_last_key = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Entry& entry) {
+                               return entry.hash != kept_.back().hash;
+                             }).base();
+    FRAZIL_TRY(out_.Add({kept_.begin(), of_last_key}));
+    kept_.erase(kept_.begin(), of_last_key);
     return {};
   }
 
-  Status Flush() {
-    if (of_key_.size() > 1) {
-      std::stable_sort(of_key_.begin(), of_key_.end(), IsBelow);
-      of_key_.erase(std::unique(of_key_.begin(), of_key_.end(), IsSame), of_key_.end());
-    }
-    FRAZIL_TRY(out_.Add(of_key_));
-    of_key_.clear();
-    return {};
-  }
+  Status Flush() { return out_.Add(kept_); }
 
  private:
+  void SortEachKey() {
+    for (auto begin = kept_.begin(); begin != kept_.end();) {
+      const auto end = std::find_if(begin, kept_.end(), [&](const Entry& entry) { return entry.hash != begin->hash; });
+      if (end - begin > 1) std::stable_sort(begin, end, IsBelow);
+      begin = end;
+    }
+  }
+
   const RewriteEntry& rewrite_;
   RunWriter& out_;
-  std::vector<Entry> of_key_;
+  std::vector<Entry> kept_;  // in order
 };
 
 }  // namespace
