@@ -19,7 +19,7 @@ struct PinnedTable {
   std::shared_ptr<table::Table> table;
   spec::TableMetadataPtr metadata;  ///< keeps `snapshot` alive
   const spec::Snapshot* snapshot = nullptr;
-  spec::SchemaPtr schema;  ///< to read with (spec section 2.4)
+  spec::SchemaPtr schema;                                   ///< to read with (spec section 2.4)
   std::shared_ptr<scan::EqualityDeletes> equality_deletes;  ///< of the snapshot; shared by all scans of the query
   std::shared_ptr<KeyIndexes> key_indexes;                  ///< null: none
 };
