@@ -63,11 +63,12 @@ TEST(EntrySorter, GivesBackEveryEntryOnceInTheRunsOfItsShard) {
     for (const uint32_t num_shards : {1u, 4u, 256u}) {
       for (const int64_t in_memory : {1, 100, 7000, 1'000'000}) {
         for (const bool to_files : {false, true}) {
-          if (to_files && num_shards * (20'000 / in_memory) > 20) continue;  // each file is synced
+          const auto count = static_cast<size_t>(std::min<int64_t>(in_memory * 20 + 7, 20'000));
+          if (to_files && num_shards * count > 30 * static_cast<size_t>(in_memory)) continue;  // each file is synced
           SCOPED_TRACE(testing::Message() << "hashes " << static_cast<int>(hashes) << ", shards " << num_shards
                                           << ", in memory " << in_memory);
           std::mt19937_64 random(45);
-          std::vector<Entry> entries = RandomEntries(hashes, in_memory == 1 ? 50 : 20'000, true, random);
+          std::vector<Entry> entries = RandomEntries(hashes, count, true, random);
           EntrySorter sorter(
               {.num_shards = num_shards,
                .max_entries_in_memory = in_memory,
@@ -75,9 +76,9 @@ TEST(EntrySorter, GivesBackEveryEntryOnceInTheRunsOfItsShard) {
                .local = io::MakeLocalFileIO(),
                .executor = num_shards == 4 ? &executor : nullptr});
           for (size_t i = 0; i < entries.size();) {
-            const size_t count = std::min<size_t>(entries.size() - i, random() % 3000);
-            ASSERT_THAT(sorter.Add(std::span(entries).subspan(i, count)), IsOk());
-            i += count;
+            const size_t some = std::min<size_t>(entries.size() - i, random() % 3000);
+            ASSERT_THAT(sorter.Add(std::span(entries).subspan(i, some)), IsOk());
+            i += some;
           }
           ASSERT_OK_AND_ASSIGN(const auto shards, sorter.Finish());
           ASSERT_EQ(shards.size(), num_shards);
