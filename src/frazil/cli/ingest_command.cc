@@ -1,10 +1,12 @@
 #include <chrono>
+#include <mutex>
 
 #include "frazil/cli/commands.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/json_text.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/progress_line.h"
+#include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/file_ingest.h"
 #include "frazil/ingest/identifier_fields.h"
@@ -26,6 +28,7 @@ struct IngestOptions {
   int64_t commit_every = 100'000;
   std::string on_error = "fail";
   std::string reset_offsets;
+  std::string dedupe;
 };
 
 Result<ingest::JsonForm> FormOf(const IngestOptions& options) {
@@ -150,6 +153,7 @@ Result<ingest::FileIngestOptions> MakeIngestOptions(const IngestOptions& options
   result.reset_offsets = options.reset_offsets == "earliest"   ? ingest::ResetOffsets::kEarliest
                          : options.reset_offsets == "property" ? ingest::ResetOffsets::kProperty
                                                                : ingest::ResetOffsets::kRefuse;
+  result.dedupe = options.dedupe == "newest" ? ingest::Dedupe::kNewest : ingest::Dedupe::kRefuse;
   return result;
 }
 
@@ -171,6 +175,8 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
 
   FRAZIL_ASSIGN(const int threads, context.threads());
   FRAZIL_ASSIGN(ingest_options.budget, context.budget());
+  FRAZIL_ASSIGN(const Config* config, context.config());
+  ingest_options.index_directory = KeyIndexFolder(*config, *table.metadata());
   Executor executor(threads);
   ingest_options.executor = &executor;
   InterruptGuard interrupt;
@@ -184,6 +190,13 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
     last = progress;
     line.Update(line.is_json() ? ProgressJson(progress, line.elapsed_seconds())
                                : ProgressText(progress, source->size_bytes(), line.elapsed_seconds()));
+  };
+  std::mutex index_mutex;
+  ingest_options.on_index_progress = [&](int64_t rows, int64_t total_rows) {
+    const std::lock_guard lock(index_mutex);
+    line.Update(line.is_json()
+                    ? fmt::format(R"({{"indexed":{},"to_index":{}}})", rows, total_rows)
+                    : fmt::format("indexing keys: {} of {} rows", FormatCount(rows), FormatCount(total_rows)));
   };
   ingest_options.on_notice = [&](const std::string& text) { context.Say(text); };
 
@@ -227,6 +240,10 @@ void AddIngestCommand(CLI::App& program, Action& action) {
       ->add_option("--reset-offsets", options->reset_offsets,
                    "Where to begin when the table proves no progress: earliest or property")
       ->check(CLI::IsMember({"earliest", "property"}));
+  command
+      ->add_option("--dedupe", options->dedupe,
+                   "Where keys of the table have several rows: newest keeps the newest and deletes the others")
+      ->check(CLI::IsMember({"newest"}));
   command->footer(
       "Stopped or killed at any moment, the same command continues after the last committed record.\n"
       "Example:\n"

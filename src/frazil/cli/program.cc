@@ -69,6 +69,7 @@ int RunProgram(int argc, char** argv) {
   AddSqlCommand(program, action);
   AddIngestCommand(program, action);
   AddTableCommand(program, action);
+  AddIndexCommand(program, action);
   AddConfigCommand(program, action);
   AddVersionCommand(program, action);
   program.footer(

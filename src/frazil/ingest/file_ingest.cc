@@ -2,6 +2,8 @@
 
 #include <future>
 
+#include "frazil/index/index_directory.h"
+#include "frazil/index/key_seed.h"
 #include "frazil/ingest/batch_commit.h"
 #include "frazil/ingest/start_commit.h"
 
@@ -30,6 +32,7 @@ class FileIngest {
     Status committed = WaitForCommit();
     progress_.ignored_members = decoder.ignored_members();
     Report();
+    KeepIndex();
     // A commit that failed explains more than what was found behind it.
     FRAZIL_TRY(committed);
     FRAZIL_TRY(status);
@@ -45,11 +48,7 @@ class FileIngest {
     }
     FRAZIL_TRY(AssignRowIds(table_, clock_));
     schema_ = table_.metadata()->schema();
-    // The index lives as long as this run, so its hash seed need not be remembered.
-    const auto seed = static_cast<uint64_t>(RandomSnapshotNumber());
-    FRAZIL_ASSIGN(index::CanonicalKey key, index::CanonicalKey::Make(*schema_, seed));
-    key_ = std::make_unique<index::CanonicalKey>(std::move(key));
-    FRAZIL_ASSIGN(index_, index::OpenKeyIndex({.schema = schema_, .seed = seed, .executor = options_.executor}));
+    FRAZIL_TRY(OpenIndex());
 
     FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table_, spec::kMainBranch));
     FRAZIL_ASSIGN(const StartPosition start, FindStartPosition(effective, pipeline_.id, options_.reset_offsets));
@@ -61,7 +60,74 @@ class FileIngest {
     if (start.is_reset) FRAZIL_TRY(CommitStart(table_, pipeline_, start.next, clock_));
     progress_.committed_records = start.next;
     batch_start_ = start.next;
-    return index_->FollowTo(table_, table_.metadata()->current_snapshot(), {});
+    return FollowFromStart(effective.marker.pipelines.empty());
+  }
+
+  Status OpenIndex() {
+    // An index that lives as long as this run needs no seed that others know.
+    auto seed = static_cast<uint64_t>(RandomSnapshotNumber());
+    if (!options_.index_directory.empty()) {
+      const std::optional<uint64_t> local = index::SeedOfIndex(options_.index_directory, table_.metadata()->table_uuid);
+      FRAZIL_ASSIGN(seed, index::EnsureKeySeed(table_, local, clock_));
+    }
+    FRAZIL_ASSIGN(index::CanonicalKey key, index::CanonicalKey::Make(*schema_, seed));
+    key_ = std::make_unique<index::CanonicalKey>(std::move(key));
+    index::KeyIndexOptions options;
+    options.directory = options_.index_directory;
+    options.table_uuid = table_.metadata()->table_uuid.ToString();
+    options.schema = schema_;
+    options.seed = seed;
+    options.executor = options_.executor;
+    options.budget = options_.budget;
+    options.on_notice = options_.on_notice;
+    options.on_progress = options_.on_index_progress;
+    auto opened = index::OpenKeyIndex(options);
+    if (!opened && opened.error().code() == ErrorCode::kIo && !options.directory.empty()) {
+      Notice("the key index is built in memory for this run, since its folder cannot be used: " +
+             opened.error().ToString());
+      options.directory.clear();
+      opened = index::OpenKeyIndex(options);
+    }
+    FRAZIL_ASSIGN(index_, std::move(opened));
+    return {};
+  }
+
+  /// Brings the index to the head. When it begins from nothing, or nobody has ingested into the table yet, it is the moment
+  /// to say that keys have several rows. Later ones are the work of others while we were there, and the next change of
+  /// such a key replaces all its rows.
+  Status FollowFromStart(bool is_first_ingest) {
+    const bool is_asked = is_first_ingest || !index_->snapshot_id() || options_.dedupe != Dedupe::kRefuse;
+    FRAZIL_TRY(index_->FollowTo(table_, table_.metadata()->current_snapshot(), {}));
+    if (!is_asked) return {};
+    FRAZIL_ASSIGN(const DuplicateKeys found, FindDuplicateKeys(table_, *index_));
+    if (found.num_keys == 0) return {};
+    for (const std::string& example : found.examples) Notice("duplicate key: " + example);
+    if (options_.dedupe == Dedupe::kRefuse) {
+      // What a long build has kept already must not make the next start believe that all was well.
+      index_.reset();
+      ForgetIndex();
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidTable, fmt::format("{} keys have several live rows, {} besides the newest: {}",
+                                                      found.num_keys, found.num_older_rows, table_.name().ToString()))
+              .WithHint("--dedupe newest keeps the newest row of each key and deletes the others"));
+    }
+    FRAZIL_ASSIGN(const int64_t num_deleted, DeleteOlderDuplicates(table_, *index_, clock_));
+    Notice(fmt::format("deleted {} rows that were not the newest of their key", num_deleted));
+    return {};
+  }
+
+  void ForgetIndex() {
+    if (options_.index_directory.empty()) return;
+    const auto folder =
+        index::IndexDirectory::Open(options_.index_directory, index::IndexDirectory::Access::kReadWrite);
+    if (folder) (void)(*folder)->Clear();  // best effort: the next first ingest asks again anyway
+  }
+
+  /// What is not kept is read from the table at the next start, so failing is no failure of the run.
+  void KeepIndex() {
+    if (Status kept = index_->Checkpoint(); !kept) {
+      Notice("the key index of this run could not be kept, the next start reads the table: " + kept.error().ToString());
+    }
   }
 
   Status ReadAll(JsonDecoder& decoder) {

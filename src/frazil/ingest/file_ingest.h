@@ -11,6 +11,7 @@
 #include "frazil/base/executor.h"
 #include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
+#include "frazil/ingest/duplicate_keys.h"
 #include "frazil/ingest/file_source.h"
 #include "frazil/ingest/json_decoder.h"
 #include "frazil/ingest/start_position.h"
@@ -42,13 +43,17 @@ struct FileIngestOptions {
   int64_t commit_every = 100'000;  ///< records a commit; memory may cut earlier
   PoisonPolicy on_poison = PoisonPolicy::kFail;
   ResetOffsets reset_offsets = ResetOffsets::kRefuse;
+  /// Folder of the key index, kept from run to run. Empty: the index is built in memory at the start of each run.
+  std::string index_directory;
+  Dedupe dedupe = Dedupe::kRefuse;
   Executor* executor = nullptr;    ///< null or one thread: everything on the calling thread
   MemoryBudget* budget = nullptr;  ///< null: no limit
   Clock* clock = nullptr;          ///< null: the system's
   /// Set by another thread (a signal): stop after the running commit; kShuttingDown.
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(const IngestProgress&)> on_progress;  ///< now and then, on the calling thread
-  std::function<void(const std::string&)> on_notice;       ///< one line for people
+  std::function<void(const IngestProgress&)> on_progress;                   ///< now and then, on the calling thread
+  std::function<void(const std::string&)> on_notice;                        ///< one line for people
+  std::function<void(int64_t rows, int64_t total_rows)> on_index_progress;  ///< of building the key index; any thread
 };
 
 /// Upserts the records of a file into a table, exactly once: progress lies in the table, so the same call after a stop,
@@ -56,6 +61,10 @@ struct FileIngestOptions {
 ///
 /// The table must be of format version 3 and have identifier fields. While one batch is resolved, written and committed
 /// the next one is decoded. Returns what was done; on error everything committed stays.
+///
+/// kFenced naming the holder when another process has the key index open. An index folder that cannot be used is said, and
+/// the index is built in memory. Where the index is built from nothing, or nobody has ingested into the table yet, and keys
+/// turn out to have several live rows: `dedupe`, kInvalidTable when that is to refuse.
 Result<IngestProgress> IngestFile(table::Table& table, FileSource& source, const FileIngestOptions& options);
 
 }  // namespace frazil::ingest
