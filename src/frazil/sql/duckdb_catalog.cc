@@ -79,31 +79,84 @@ table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::
   return selector;
 }
 
-// --- tables in memory -------------------------------------------------------------------------------------------------
+// --- tables about tables ----------------------------------------------------------------------------------------------
 
-struct MadeUpData final : duckdb::TableFunctionData {
-  std::shared_ptr<const MadeUpTable> table;
+constexpr duckdb::column_t kFirstHidden = UINT64_C(9223372036854777000);
+
+struct MetadataData final : duckdb::TableFunctionData {
+  MetadataData(std::shared_ptr<const MetadataTable> in_table, duckdb::TableCatalogEntry& in_entry)
+      : table(std::move(in_table)), entry(in_entry) {}
+  std::shared_ptr<const MetadataTable> table;
+  duckdb::TableCatalogEntry& entry;  ///< outlives the query
 };
 
-struct MadeUpProgress final : duckdb::GlobalTableFunctionState {
+struct MetadataProgress final : duckdb::GlobalTableFunctionState {
+  std::vector<std::optional<size_t>> wanted;  ///< columns of the table; none: any value will do
+  std::unique_ptr<DatumRows> rows;
+  std::vector<DatumRow> batch;
   size_t next_row = 0;
 };
 
-unique_ptr<duckdb::GlobalTableFunctionState> BeginMadeUp(duckdb::ClientContext&, duckdb::TableFunctionInitInput&) {
-  return duckdb::make_uniq<MadeUpProgress>();
+/// The columns that `*` has first, then the hidden ones by their place among all.
+std::vector<size_t> VisibleColumns(const MetadataTable& table) {
+  std::vector<size_t> visible;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (!table.hidden.contains(table.columns[i].name)) visible.push_back(i);
+  }
+  return visible;
 }
 
-void ScanMadeUp(duckdb::ClientContext&, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
-  const MadeUpTable& table = *input.bind_data->Cast<MadeUpData>().table;
-  auto& progress = input.global_state->Cast<MadeUpProgress>();
-  duckdb::idx_t count = 0;
-  for (; count < STANDARD_VECTOR_SIZE && progress.next_row < table.rows.size(); ++count, ++progress.next_row) {
-    const auto& row = table.rows[progress.next_row];
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      output.SetValue(i, count, ToDuckValue(table.columns[i].type, row[i]));
+unique_ptr<duckdb::GlobalTableFunctionState> BeginMetadata(duckdb::ClientContext&,
+                                                           duckdb::TableFunctionInitInput& input) {
+  const MetadataTable& table = *input.bind_data->Cast<MetadataData>().table;
+  auto progress = duckdb::make_uniq<MetadataProgress>();
+  const std::vector<size_t> visible = VisibleColumns(table);
+  for (const duckdb::column_t id : input.column_ids) {
+    std::optional<size_t> wanted;
+    if (id < visible.size()) wanted = visible[id];
+    if (id >= kFirstHidden && id - kFirstHidden < table.columns.size()) wanted = id - kFirstHidden;
+    progress->wanted.push_back(wanted);
+  }
+  progress->rows = ValueOrThrow(table.open());
+  return progress;
+}
+
+void ScanMetadata(duckdb::ClientContext&, duckdb::TableFunctionInput& input, duckdb::DataChunk& output) {
+  const MetadataTable& table = *input.bind_data->Cast<MetadataData>().table;
+  auto& progress = input.global_state->Cast<MetadataProgress>();
+  if (progress.next_row == progress.batch.size()) {
+    progress.batch = ValueOrThrow(progress.rows->Next());
+    progress.next_row = 0;
+  }
+  const duckdb::idx_t count = std::min<duckdb::idx_t>(STANDARD_VECTOR_SIZE, progress.batch.size() - progress.next_row);
+  for (duckdb::idx_t row = 0; row < count; ++row, ++progress.next_row) {
+    for (size_t i = 0; i < progress.wanted.size(); ++i) {
+      if (!progress.wanted[i]) continue;
+      const size_t column = *progress.wanted[i];
+      output.SetValue(i, row, ToDuckValue(table.columns[column].type, progress.batch[progress.next_row][column]));
     }
   }
   output.SetCardinality(count);
+}
+
+duckdb::virtual_column_map_t HiddenMetadataColumns(const MetadataTable& table) {
+  duckdb::virtual_column_map_t columns;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (!table.hidden.contains(table.columns[i].name)) continue;
+    columns.insert({kFirstHidden + i,
+                    duckdb::TableColumn(table.columns[i].name, ValueOrThrow(DuckTypeOf(table.columns[i].type)))});
+  }
+  columns.insert({duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", LogicalType::BOOLEAN)});
+  return columns;
+}
+
+duckdb::virtual_column_map_t VirtualMetadataColumns(duckdb::ClientContext&, optional_ptr<duckdb::FunctionData> data) {
+  return HiddenMetadataColumns(*data->Cast<MetadataData>().table);
+}
+
+/// Without it DuckDB takes the scan for one of no table, and hidden columns cannot be named.
+duckdb::BindInfo MetadataBindInfo(const optional_ptr<duckdb::FunctionData> data) {
+  return duckdb::BindInfo(data->Cast<MetadataData>().entry);
 }
 
 // --- entries ----------------------------------------------------------------------------------------------------------
@@ -135,31 +188,33 @@ class TableEntry final : public duckdb::TableCatalogEntry {
   std::shared_ptr<const PinnedTable> pinned_;
 };
 
-class MadeUpEntry final : public duckdb::TableCatalogEntry {
+class MetadataEntry final : public duckdb::TableCatalogEntry {
  public:
-  MadeUpEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
-              std::shared_ptr<const MadeUpTable> table)
+  MetadataEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
+                std::shared_ptr<const MetadataTable> table)
       : TableCatalogEntry(in_catalog, in_schema, info), table_(std::move(table)) {}
 
   unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override {
     return nullptr;
   }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext&, unique_ptr<duckdb::FunctionData>& data) override {
-    auto made_up = duckdb::make_uniq<MadeUpData>();
-    made_up->table = table_;
-    data = std::move(made_up);
-    return duckdb::TableFunction("frazil_metadata", {}, ScanMadeUp, nullptr, BeginMadeUp);
+    data = duckdb::make_uniq<MetadataData>(table_, *this);
+    duckdb::TableFunction scan("frazil_metadata", {}, ScanMetadata, nullptr, BeginMetadata);
+    scan.projection_pushdown = true;
+    scan.get_virtual_columns = VirtualMetadataColumns;
+    scan.get_bind_info = MetadataBindInfo;
+    return scan;
   }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
                                         const duckdb::EntryLookupInfo&) override {
     return GetScanFunction(context, data);
   }
   duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
-  duckdb::virtual_column_map_t GetVirtualColumns() const override { return {}; }
+  duckdb::virtual_column_map_t GetVirtualColumns() const override { return HiddenMetadataColumns(*table_); }
   duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
 
  private:
-  std::shared_ptr<const MadeUpTable> table_;
+  std::shared_ptr<const MetadataTable> table_;
 };
 
 /// A namespace, nested ones by their dotted name.
@@ -243,12 +298,13 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
       info.columns = ColumnsOf(*pinned);
       entry = duckdb::make_uniq<TableEntry>(catalog, *this, info, std::move(pinned));
     } else {
-      auto made_up = std::make_shared<MadeUpTable>(
-          ValueOrThrow(MakeMetadataTable(*loaded, entry_name.substr(separator + 1), pinned->snapshot)));
-      for (const spec::Field& column : made_up->columns) {
+      auto about = std::make_shared<const MetadataTable>(
+          ValueOrThrow(MakeMetadataTable(loaded, entry_name.substr(separator + 1), pinned->snapshot)));
+      for (const size_t i : VisibleColumns(*about)) {
+        const spec::Field& column = about->columns[i];
         info.columns.AddColumn(duckdb::ColumnDefinition(column.name, ValueOrThrow(DuckTypeOf(column.type))));
       }
-      entry = duckdb::make_uniq<MadeUpEntry>(catalog, *this, info, std::move(made_up));
+      entry = duckdb::make_uniq<MetadataEntry>(catalog, *this, info, std::move(about));
     }
     return (entries_[key] = std::move(entry)).get();
   }

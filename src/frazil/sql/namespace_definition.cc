@@ -1,5 +1,6 @@
 #include "frazil/sql/definition.h"
 #include "frazil/sql/made_up_result.h"
+#include "frazil/sql/name_pattern.h"
 
 namespace frazil::sql {
 
@@ -38,18 +39,43 @@ AnyResult Run(const statement::CreateNamespace& create, NameResolver& resolver) 
   return MessageResult("created namespace " + name);
 }
 
+namespace {
+
+/// Everything below a namespace, then itself. Each table goes or stays whole; what went stays gone when a later one fails.
+Status DropAll(const NamespaceReference& place, NameResolver& resolver, catalog::Catalog& catalog) {
+  FRAZIL_ASSIGN(auto children, catalog.ListNamespaces(place.levels));
+  for (catalog::Namespace& child : children) {
+    FRAZIL_TRY(DropAll({place.catalog, std::move(child)}, resolver, catalog));
+  }
+  FRAZIL_ASSIGN(auto tables, catalog.ListTables(place.levels));
+  for (const catalog::TableName& name : tables) {
+    FRAZIL_TRY(catalog.DropTable(name, false));
+  }
+  return catalog.DropNamespace(place.levels);
+}
+
+}  // namespace
+
 AnyResult Run(const statement::DropNamespace& drop, NameResolver& resolver) {
   FRAZIL_ASSIGN(NamespaceReference place, resolver.PlaceNamespace(drop.name));
   FRAZIL_ASSIGN(auto catalog, resolver.Catalog(place.catalog));
-  if (drop.cascade) return Fail(ErrorCode::kNotSupported, "DROP NAMESPACE ... CASCADE is not supported yet");
   std::string name = catalog::NamespaceText(place.levels);
   FRAZIL_ASSIGN(bool exists, resolver.NamespaceExists(place.catalog, place.levels));
   if (!exists) {
     if (drop.if_exists) return MessageResult("namespace does not exist: " + name);
     return tl::unexpected<Error>(NamespaceNotFound(place, *catalog));
   }
-  FRAZIL_TRY(catalog->DropNamespace(place.levels));
+  FRAZIL_TRY(drop.cascade ? DropAll(place, resolver, *catalog) : catalog->DropNamespace(place.levels));
   return MessageResult("dropped namespace " + name);
+}
+
+AnyResult Run(const statement::SetNamespaceProperties& set, NameResolver& resolver) {
+  FRAZIL_ASSIGN(NamespaceReference place, resolver.PlaceNamespace(set.name));
+  FRAZIL_ASSIGN(auto catalog, resolver.Catalog(place.catalog));
+  FRAZIL_ASSIGN(bool exists, resolver.NamespaceExists(place.catalog, place.levels));
+  if (!exists) return tl::unexpected<Error>(NamespaceNotFound(place, *catalog));
+  FRAZIL_TRY(catalog->SetNamespaceProperties(place.levels, set.properties));
+  return MessageResult("set properties of " + catalog::NamespaceText(place.levels));
 }
 
 AnyResult Run(const statement::ShowNamespaces& show, NameResolver& resolver) {
@@ -63,7 +89,10 @@ AnyResult Run(const statement::ShowNamespaces& show, NameResolver& resolver) {
   FRAZIL_ASSIGN(auto namespaces, catalog->ListNamespaces(place.levels));
   MadeUpTable table;
   table.columns = {TextColumn("namespace")};
-  for (const catalog::Namespace& levels : namespaces) table.rows.push_back({TextDatum(catalog::NamespaceText(levels))});
+  for (const catalog::Namespace& levels : namespaces) {
+    const std::string name = catalog::NamespaceText(levels);
+    if (!show.pattern || MatchesNamePattern(name, *show.pattern)) table.rows.push_back({TextDatum(name)});
+  }
   return TableResult(table);
 }
 
@@ -77,7 +106,17 @@ AnyResult Run(const statement::DescribeNamespace& describe, NameResolver& resolv
   table.columns = {TextColumn("info_name"), TextColumn("info_value")};
   table.rows.push_back({TextDatum("Catalog Name"), TextDatum(place.catalog)});
   table.rows.push_back({TextDatum("Namespace Name"), TextDatum(catalog::NamespaceText(place.levels))});
-  for (const auto& [key, value] : properties) table.rows.push_back({TextDatum(key), TextDatum(value)});
+  std::string others;
+  for (const auto& [key, value] : properties) {
+    if (key == "comment") {
+      table.rows.push_back({TextDatum("Comment"), TextDatum(value)});
+    } else if (key == "location") {
+      table.rows.push_back({TextDatum("Location"), TextDatum(value)});
+    } else {
+      others += fmt::format("{}({},{})", others.empty() ? "" : ", ", key, value);
+    }
+  }
+  if (describe.extended) table.rows.push_back({TextDatum("Properties"), TextDatum("(" + others + ")")});
   return TableResult(table);
 }
 
@@ -91,6 +130,7 @@ AnyResult Run(const statement::ShowTables& show, NameResolver& resolver) {
   if (exists) {
     FRAZIL_ASSIGN(auto tables, catalog->ListTables(place.levels));
     for (const catalog::TableName& name : tables) {
+      if (show.pattern && !MatchesNamePattern(name.name, *show.pattern)) continue;
       table.rows.push_back({TextDatum(catalog::NamespaceText(name.levels)), TextDatum(name.name)});
     }
   }

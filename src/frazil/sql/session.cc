@@ -6,9 +6,17 @@
 #include "frazil/sql/name_resolver.h"
 #include "frazil/sql/query_text.h"
 #include "frazil/sql/row_change.h"
+#include "frazil/sql/session_settings.h"
 #include "frazil/sql/statement.h"
+#include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
+
+namespace {
+
+constexpr char kTimeZoneSetting[] = "spark.sql.session.timeZone";
+
+}  // namespace
 
 /// This part of the session's memory keeps footers and dictionaries of files that keys were looked up in.
 constexpr int64_t kKeyIndexCacheShare = 16;
@@ -74,6 +82,37 @@ class Session::Impl {
     resolver_.Use(std::move(place));
     return MessageResult("using " + text);
   }
+  AnyResult RunOurs(const statement::SetSetting& set) {
+    if (set.key == kTimeZoneSetting) FRAZIL_TRY(engine_->Run("SET TimeZone = " + QuotedText(set.value)));
+    settings_.Set(set.key, set.value);
+    return MessageResult("");
+  }
+  AnyResult RunOurs(const statement::ResetSettings& reset) {
+    if (reset.key.empty() || reset.key == kTimeZoneSetting) FRAZIL_TRY(engine_->Run("SET TimeZone = 'UTC'"));
+    if (reset.key.empty()) {
+      settings_.ResetAll();
+    } else {
+      settings_.Reset(reset.key);
+    }
+    return MessageResult("");
+  }
+  AnyResult RunOurs(const statement::ShowSettings& show) {
+    // A word without a dot is a setting of DuckDB.
+    if (!show.key.empty() && show.key.find('.') == std::string::npos) {
+      return engine_->Run(
+          fmt::format("SELECT {0} AS key, current_setting({0})::VARCHAR AS value", QuotedText(show.key)));
+    }
+    MadeUpTable table;
+    for (const char* name : {"key", "value"}) {
+      table.columns.push_back({spec::FieldId(0), name, false, spec::Type::Primitive(spec::TypeId::kString)});
+    }
+    if (!show.key.empty()) {
+      table.rows.push_back({TextDatum(show.key), TextDatum(settings_.Find(show.key).value_or("<undefined>"))});
+    } else {
+      for (const auto& [key, value] : settings_.all()) table.rows.push_back({TextDatum(key), TextDatum(value)});
+    }
+    return TableResult(table);
+  }
   template <typename Definition>
   AnyResult RunOurs(const Definition& definition) {
     return Run(definition, resolver_);
@@ -81,6 +120,7 @@ class Session::Impl {
 
   NameResolver resolver_;
   std::unique_ptr<Engine> engine_;
+  SessionSettings settings_;
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

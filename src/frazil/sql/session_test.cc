@@ -264,8 +264,6 @@ TEST_F(SessionTest, AnswersMetadataTables) {
                     "demo.products.data_files"),
               RowsAre("ink|3|0"));
   EXPECT_THAT(Query("select count(*) from demo.products.metadata_log_entries"), RowsAre("3"));
-  EXPECT_THAT(ErrorOf("select * from demo.products.entries"),
-              HasSubstr("NotSupported: metadata table is not there yet: demo.products.entries"));
 }
 
 TEST_F(SessionTest, ShowsAndDescribes) {
