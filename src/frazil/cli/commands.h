@@ -17,6 +17,7 @@ void AddVersionCommand(CLI::App& program, Action& action);
 void AddSqlCommand(CLI::App& program, Action& action);
 void AddTableCommand(CLI::App& program, Action& action);
 void AddIngestCommand(CLI::App& program, Action& action);
+void AddGetCommand(CLI::App& program, Action& action);
 void AddIndexCommand(CLI::App& program, Action& action);
 void AddConfigCommand(CLI::App& program, Action& action);
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "frazil/catalog/sqlite_catalog.h"
+#include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/spec/schema.h"
 
@@ -129,6 +130,9 @@ Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   FRAZIL_ASSIGN(const Config* settings, config());
   const std::string temp = settings->Get("limits.temp-dir");
   session.temp_directory = temp.empty() ? settings->home() + "/tmp" : temp;
+  session.key_index_directory = [settings](const spec::TableMetadata& metadata) {
+    return KeyIndexFolder(*settings, metadata);
+  };
   return sql::Session::Make(std::move(session));
 }
 

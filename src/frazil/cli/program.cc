@@ -68,6 +68,7 @@ int RunProgram(int argc, char** argv) {
   AddGlobalOptions(program, options);
   AddSqlCommand(program, action);
   AddIngestCommand(program, action);
+  AddGetCommand(program, action);
   AddTableCommand(program, action);
   AddIndexCommand(program, action);
   AddConfigCommand(program, action);

@@ -1,9 +1,9 @@
 #include "frazil/sql/key_indexes.h"
 
-#include <charconv>
 #include <set>
 
 #include "frazil/base/log.h"
+#include "frazil/index/key_seed.h"
 
 namespace frazil::sql {
 namespace {
@@ -11,17 +11,6 @@ namespace {
 // What following may cost a query: the key columns of so many rows in so many files. Beyond it a scan is the better deal.
 constexpr int64_t kMaxNewRows = 1'000'000;
 constexpr size_t kMaxNewFiles = 64;
-
-/// Table property with the seed of the key hash.
-constexpr char kSeedProperty[] = "frazil.index.seed";
-
-std::optional<uint64_t> SeedOf(const spec::TableMetadata& metadata) {
-  const std::string text = metadata.Property(kSeedProperty, "");
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return seed;
-}
 
 /// Whether little lies between two snapshots. `from` none: an index of nothing.
 Result<bool> IsNear(const table::Table& table, std::optional<spec::SnapshotId> from, const spec::Snapshot& to) {
@@ -59,8 +48,9 @@ Result<std::shared_ptr<const KeyIndexAtSnapshot>> KeyIndexes::TryFind(const tabl
                                                                       const spec::Snapshot& snapshot) {
   const spec::TableMetadata& metadata = *table.metadata();
   if (directory_ == nullptr || metadata.current_snapshot_id != snapshot.id) return nullptr;
-  const std::optional<uint64_t> seed = SeedOf(metadata);
-  if (!seed || metadata.schema()->identifier_field_ids().empty()) return nullptr;
+  if (metadata.schema()->identifier_field_ids().empty()) return nullptr;
+  FRAZIL_ASSIGN(const std::optional<uint64_t> seed, index::FindKeySeed(metadata));
+  if (!seed) return nullptr;
   FRAZIL_ASSIGN(const index::CanonicalKey key, index::CanonicalKey::Make(*metadata.schema(), *seed));
   const std::string uuid = metadata.table_uuid.ToString();
   const std::lock_guard lock(mutex_);

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include <arrow/record_batch.h>
+
+#include "frazil/cli/commands.h"
+#include "frazil/cli/key_text.h"
+#include "frazil/cli/output.h"
+#include "frazil/spec/hex.h"
+#include "frazil/spec/single_value.h"
+
+namespace frazil::cli {
+namespace {
+
+struct GetOptions {
+  std::string table;
+  std::string key;
+  std::vector<std::string> columns;
+};
+
+/// A result whose rows are at hand: of a look-up there are few, and whether there are any decides how it ends.
+class RowsAtHand final : public sql::QueryResult {
+ public:
+  static Result<std::unique_ptr<RowsAtHand>> Read(std::unique_ptr<sql::QueryResult> result) {
+    auto rows = std::make_unique<RowsAtHand>();
+    for (;;) {
+      FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, result->Next());
+      if (batch == nullptr) break;
+      if (batch->num_rows() > 0) rows->batches_.push_back(std::move(batch));
+    }
+    rows->result_ = std::move(result);
+    return rows;
+  }
+
+  bool empty() const { return batches_.empty(); }
+  const std::vector<sql::ResultColumn>& columns() const override { return result_->columns(); }
+  std::shared_ptr<arrow::Schema> schema() const override { return result_->schema(); }
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    return next_ == batches_.size() ? nullptr : batches_[next_++];
+  }
+  const std::string& message() const override { return result_->message(); }
+
+ private:
+  std::unique_ptr<sql::QueryResult> result_;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches_;
+  size_t next_ = 0;
+};
+
+std::string Quoted(std::string_view text, char quote) {
+  std::string quoted(1, quote);
+  for (const char c : text) {
+    quoted += c;
+    if (c == quote) quoted += c;
+  }
+  return quoted + quote;
+}
+
+/// The value as a SQL literal that DuckDB reads as the type of the column that it is compared with.
+std::string Literal(const KeyValue& key) {
+  if (const auto* bytes = std::get_if<Bytes>(&key.value)) return "from_hex('" + ToHex(*bytes) + "')";
+  return Quoted(spec::FormatValue(key.field.type, key.value), '\'');
+}
+
+std::string QueryOf(const catalog::TableName& table, const std::vector<std::string>& columns,
+                    const std::vector<KeyValue>& key) {
+  std::vector<std::string> selected;
+  for (const std::string& column : columns) selected.push_back(column == "*" ? column : Quoted(column, '"'));
+  std::vector<std::string> conditions;
+  for (const KeyValue& part : key) conditions.push_back(Quoted(part.field.name, '"') + " = " + Literal(part));
+  std::vector<std::string> name;
+  for (const std::string& level : table.levels) name.push_back(Quoted(level, '"'));
+  name.push_back(Quoted(table.name, '"'));
+  return fmt::format("SELECT {} FROM {} WHERE {}",
+                     selected.empty() ? "*" : fmt::format("{}", fmt::join(selected, ", ")), fmt::join(name, "."),
+                     fmt::join(conditions, " AND "));
+}
+
+/// The catalog that holds the table, and its name there: the first level may be a catalog's name, as in SQL.
+Result<spec::SchemaPtr> LoadSchema(Context& context, const catalog::TableName& name) {
+  FRAZIL_ASSIGN(const auto catalogs, context.catalogs());
+  if (const auto named = catalogs.find(name.levels.front()); named != catalogs.end() && name.levels.size() > 1) {
+    FRAZIL_ASSIGN(const auto loaded,
+                  named->second->LoadTable({{name.levels.begin() + 1, name.levels.end()}, name.name}));
+    return loaded.metadata->schema();
+  }
+  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, context.default_catalog());
+  FRAZIL_ASSIGN(const auto loaded, catalog->LoadTable(name));
+  return loaded.metadata->schema();
+}
+
+Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
+  FRAZIL_ASSIGN(const OutputFormat format, ParseOutputFormat(context.options().output));
+  FRAZIL_ASSIGN(const catalog::TableName name, catalog::TableName::Parse(options.table));
+  FRAZIL_ASSIGN(const spec::SchemaPtr schema, LoadSchema(context, name));
+  FRAZIL_ASSIGN(const std::vector<KeyPart> parts, ParseKeyText(options.key));
+  FRAZIL_ASSIGN(const std::vector<KeyValue> key, KeyOf(parts, *schema, name.ToString()));
+  FRAZIL_ASSIGN(const std::unique_ptr<sql::Session> session, context.NewSession());
+  FRAZIL_ASSIGN(std::unique_ptr<sql::QueryResult> result, session->Execute(QueryOf(name, options.columns, key)));
+  FRAZIL_ASSIGN(const std::unique_ptr<RowsAtHand> rows, RowsAtHand::Read(std::move(result)));
+  if (rows->empty()) {
+    return Fail(ErrorCode::kNotFound, "row not found in {}: {}", name.ToString(), options.key);
+  }
+  FRAZIL_TRY(WriteResult(*rows, format, context.options().quiet));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddGetCommand(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand("get", "Look up the row of a key");
+  auto options = std::make_shared<GetOptions>();
+  command->add_option("table", options->table, "[catalog.]namespace.table")->required();
+  command->add_option("--key", options->key, "All identifier fields: name=value,name='a, b'")->required();
+  command
+      ->add_option("--columns", options->columns,
+                   "Columns to print, also _row_id, _last_updated_sequence_number, _file, _pos; * for the table's")
+      ->delimiter(',');
+  command->footer(
+      "Values: numbers, 'text', 2024-02-29, '2024-02-29 12:00:00+01:00', 0x00ff, true. The key index of this machine "
+      "is\n"
+      "used when there is one; otherwise files that cannot hold the key are skipped. No such row: exit code 1.\n"
+      "Examples:\n"
+      "  frazil get demo.products --key sku=A-100\n"
+      "  frazil get db.users --key \"app_id=7,user_id='o''brien'\" --columns '*,_row_id' -o json");
+  command->callback([&action, options] { action = [options](Context& context) { return RunGet(context, *options); }; });
+}
+
+}  // namespace frazil::cli
