@@ -19,6 +19,7 @@ void AddTableCommand(CLI::App& program, Action& action);
 void AddIngestCommand(CLI::App& program, Action& action);
 void AddGetCommand(CLI::App& program, Action& action);
 void AddIndexCommand(CLI::App& program, Action& action);
+void AddInspectCommand(CLI::App& program, Action& action);
 void AddConfigCommand(CLI::App& program, Action& action);
 
 }  // namespace frazil::cli

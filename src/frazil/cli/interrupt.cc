@@ -65,6 +65,8 @@ void InterruptGuard::OnSignal(std::function<void()> callback) {
   callback_on_signal = std::move(callback);
 }
 
+void InterruptGuard::Forget() { stop_flag = false; }
+
 ExitCode InterruptGuard::exit_code() { return last_signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted; }
 
 }  // namespace frazil::cli

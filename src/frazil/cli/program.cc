@@ -71,6 +71,7 @@ int RunProgram(int argc, char** argv) {
   AddGetCommand(program, action);
   AddTableCommand(program, action);
   AddIndexCommand(program, action);
+  AddInspectCommand(program, action);
   AddConfigCommand(program, action);
   AddVersionCommand(program, action);
   program.footer(

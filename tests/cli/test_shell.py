@@ -1,0 +1,119 @@
+"""The prompt of `frazil sql` on a terminal."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from home import needed
+
+PROMPT, MORE = "frazil> ", "     -> "
+
+
+class Terminal:
+    def __init__(self, home):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen([needed("FRAZIL_BIN"), "sql", "-o", "csv"], stdin=slave, stdout=slave, stderr=slave, cwd=home.folder,
+                                        env=home.environment(TERM="dumb"), start_new_session=True)
+        os.close(slave)
+        self.heard = ""
+
+    def until(self, text, seconds=60):
+        """What is printed up to and with `text`, without what the terminal echoes of control."""
+        end = time.monotonic() + seconds
+        while text not in self.heard:
+            assert time.monotonic() < end, f"waited for {text!r}, heard {self.heard!r}"
+            if not select.select([self.master], [], [], 1)[0]:
+                continue
+            try:
+                piece = os.read(self.master, 65536)
+            except OSError:  # Linux says so when the other side has closed
+                piece = b""
+            assert piece, f"ended before {text!r}, heard {self.heard!r}"
+            self.heard += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", piece.decode()).replace("\r", "")
+        at = self.heard.index(text) + len(text)
+        before, self.heard = self.heard[:at], self.heard[at:]
+        return before
+
+    def type(self, line):
+        os.write(self.master, line.encode() + b"\n")
+
+
+def cpu_ticks(pid) -> int:
+    with open(f"/proc/{pid}/stat") as stat:
+        return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+
+
+@pytest.fixture
+def terminal(home):
+    terminal = Terminal(home)
+    terminal.until(PROMPT)
+    yield terminal
+    if terminal.process.poll() is None:
+        terminal.process.kill()
+    terminal.process.wait()
+    os.close(terminal.master)
+
+
+def test_statements_span_lines_and_errors_do_not_end_it(terminal):
+    terminal.type("SELECT 1 + 1")
+    terminal.until(MORE)
+    terminal.type("  AS two, ';' AS s;")
+    answer = terminal.until(PROMPT)
+    assert "two,s\n2,;\n" in answer and re.search(r"^\d+\.\d{3} s$", answer, re.MULTILINE)
+    terminal.type("SELECT nothing;")
+    assert "error: " in terminal.until(PROMPT)
+    terminal.type("SELECT 40 + 2 AS answer;")
+    assert "answer\n42\n" in terminal.until(PROMPT)
+
+
+def test_commands_of_the_shell(terminal):
+    terminal.type("CREATE NAMESPACE demo; CREATE TABLE demo.flights (id BIGINT);")
+    terminal.until(PROMPT)
+    terminal.type(".tables demo")
+    assert "demo,flights" in terminal.until(PROMPT)
+    terminal.type(".schema demo.flights")
+    assert "USING iceberg" in terminal.until(PROMPT)
+    terminal.type(".mode jsonl")
+    terminal.until(PROMPT)
+    terminal.type(".timer off")
+    terminal.until(PROMPT)
+    terminal.type("SELECT 1 AS a;")
+    answer = terminal.until(PROMPT)
+    assert '{"a":1}' in answer and " s\n" not in answer
+    terminal.type(".dance")
+    assert "error: not a command of the shell: .dance" in terminal.until(PROMPT)
+    terminal.type(".quit")
+    assert terminal.process.wait(timeout=60) == 0
+
+
+def test_interrupts_drop_the_line_and_cancel_the_statement(terminal):
+    terminal.type("SELECT 'half")
+    terminal.until(MORE)
+    os.kill(terminal.process.pid, signal.SIGINT)
+    terminal.until(PROMPT)
+    terminal.type("SELECT count(*) FROM range(100000000000) a, range(1000000) b;")
+    terminal.until("range(1000000) b;")
+    started = cpu_ticks(terminal.process.pid)
+    while cpu_ticks(terminal.process.pid) < started + 30:  # it counts: the statement runs
+        assert terminal.process.poll() is None
+        select.select([], [], [], 0.05)
+    os.kill(terminal.process.pid, signal.SIGINT)
+    assert "interrupted" in terminal.until(PROMPT)
+    terminal.type("SELECT 3 AS still_here;")
+    assert "still_here\n3\n" in terminal.until("\n3\n")
+
+
+def test_statements_are_remembered(terminal, home):
+    terminal.type("SELECT 5")
+    terminal.until(MORE)
+    terminal.type("  AS five;")
+    terminal.until(PROMPT)
+    terminal.type(".quit")
+    assert terminal.process.wait(timeout=60) == 0
+    assert "SELECT\\0405\\040" in (home.folder / "sql_history").read_text() or "SELECT 5   AS five;" in (home.folder / "sql_history").read_text()
