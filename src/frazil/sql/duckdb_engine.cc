@@ -32,6 +32,7 @@
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
+#include "frazil/sql/duckdb_text_comparison.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/engine.h"
 #include "frazil/sql/query_text.h"
@@ -306,7 +307,7 @@ class DuckEngine final : public Engine {
         auto done = Send(std::move(statements[i]));
         if (done->HasError()) return Failed(done->GetErrorObject(), query);
       }
-      auto rows = Send(std::move(statements.back()));
+      auto rows = SendAsSpark(std::move(statements.back()));
       if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
       auto open = std::make_shared<OpenRows>();
       open->rows = std::move(rows);
@@ -352,6 +353,18 @@ class DuckEngine final : public Engine {
   unique_ptr<duckdb::QueryResult> Send(unique_ptr<duckdb::SQLStatement> statement) {
     WithTransaction([&] { NameRewriter(resolver_, *connection_->context).Rewrite(*statement); });
     return connection_->SendQuery(std::move(statement));
+  }
+
+  /// As Send(), but text may be compared with numbers.
+  unique_ptr<duckdb::QueryResult> SendAsSpark(unique_ptr<duckdb::SQLStatement> statement) {
+    constexpr int kMaxComparisons = 32;
+    const bool is_query = statement->type == duckdb::StatementType::SELECT_STATEMENT ||
+                          statement->type == duckdb::StatementType::EXPLAIN_STATEMENT;
+    for (int i = 0; is_query && i < kMaxComparisons; ++i) {
+      auto rows = Send(statement->Copy());
+      if (!rows->HasError() || !CastTextWhereCompared(*statement, rows->GetErrorObject())) return rows;
+    }
+    return Send(std::move(statement));
   }
 
   Result<std::unique_ptr<QueryResult>> Failed(const duckdb::ErrorData& error, const std::string& query) const {

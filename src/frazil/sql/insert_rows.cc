@@ -1,158 +1,175 @@
-#include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <arrow/record_batch.h>
-#include <arrow/type.h>
 
-#include "frazil/base/log.h"
 #include "frazil/base/version.h"
-#include "frazil/format/parquet_schema.h"
-#include "frazil/sql/arrow_shape.h"
+#include "frazil/sql/insert_query.h"
 #include "frazil/sql/made_up_result.h"
+#include "frazil/sql/query_row_writer.h"
 #include "frazil/sql/query_text.h"
+#include "frazil/sql/remove_files.h"
 #include "frazil/sql/row_change.h"
+#include "frazil/sql/row_level_change.h"
+#include "frazil/sql/store_assignment.h"
+#include "frazil/table/partition_key.h"
 #include "frazil/table/snapshot_change.h"
-#include "frazil/write/row_writer.h"
 
 namespace frazil::sql {
-
 namespace {
 
-class AddFiles final : public table::SnapshotChange {
- public:
-  explicit AddFiles(std::vector<spec::DataFile> files) : files_(std::move(files)) {}
+enum class Overwrite { kNothing, kEverything, kPartitions };
 
-  Result<table::FileChanges> Prepare(const table::Table&, spec::SnapshotId) override {
+/// Adds the rows of a query. They are the same on every base, unless they replace rows and are made of some of them.
+class InsertChange final : public table::SnapshotChange {
+ public:
+  InsertChange(const statement::Insert& insert, const WriteTarget& target, NameResolver& resolver, Engine& engine,
+               Overwrite overwrite)
+      : insert_(insert), target_(target), resolver_(resolver), engine_(engine), overwrite_(overwrite) {}
+
+  Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId) override {
+    const spec::Snapshot* head = target_.HeadOf(*base.metadata());
+    const std::optional<spec::SnapshotId> head_id = head ? std::optional(head->id) : std::nullopt;
+    const bool is_stale = overwrite_ != Overwrite::kNothing && reads_target_ && head_id != written_on_;
+    if (writings_.empty() || is_stale) {
+      if (is_stale && !writings_.empty() && !IsRepeatable(insert_.source)) {
+        return Fail(ErrorCode::kCommitConflict,
+                    "somebody else changed the table, and the source cannot be read twice: {}", target_.ToString());
+      }
+      FRAZIL_TRY(WriteRows(base));
+      written_on_ = head_id;
+    }
+    attempts_.push_back(writings_.size() - 1);
+    const Writing& writing = writings_.back();
     table::FileChanges changes;
-    for (const spec::DataFile& file : files_) changes.added_data_files.push_back({file, std::nullopt});
     changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
+    for (const spec::DataFile& file : writing.files) changes.added_data_files.push_back({file, std::nullopt});
+    if (overwrite_ != Overwrite::kNothing) FRAZIL_TRY(RemoveReplaced(base, head, writing, changes));
     return changes;
   }
-  const std::vector<spec::DataFile>& files() const { return files_; }
+
+  /// Number of rows written.
+  Result<int64_t> Commit() {
+    auto outcome = table::CommitSnapshot(target_.table(), *this, {.branch = target_.branch()});
+    if (!outcome && outcome.error().code() == ErrorCode::kCommitUnknown) {
+      return tl::unexpected<Error>(std::move(outcome).error());
+    }
+    const int committed = outcome ? outcome->committed_attempt : 0;
+    for (size_t i = 0; i < writings_.size(); ++i) {
+      const bool is_used = committed > 0 && attempts_[static_cast<size_t>(committed) - 1] == i;
+      if (!is_used) DropFiles(target_.table(), writings_[i].files, "INSERT");
+    }
+    if (!outcome) return tl::unexpected<Error>(std::move(outcome).error());
+    return committed == 0 ? 0 : writings_[attempts_[static_cast<size_t>(committed) - 1]].num_rows;
+  }
 
  private:
-  std::vector<spec::DataFile> files_;
+  struct Writing {
+    std::vector<spec::DataFile> files;
+    int64_t num_rows = 0;
+  };
+
+  Status WriteRows(const table::Table& base) {
+    resolver_.Forget();
+    FRAZIL_ASSIGN(const InsertQuery query, MakeInsertQuery(insert_, target_, engine_));
+    FRAZIL_ASSIGN(const std::string text, RewriteQuery(query.ToString()));
+    FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(base));
+    Writing writing;
+    auto rows = engine_.Run(text);
+    if (!rows) return tl::unexpected<Error>(ExplainStoreError(std::move(rows).error()));
+    reads_target_ = resolver_.IsPinned(target_.catalog(), target_.table().name());
+    for (;;) {
+      auto batch = (*rows)->Next();
+      if (!batch) return tl::unexpected<Error>(ExplainStoreError(std::move(batch).error()));
+      if (!*batch) break;
+      FRAZIL_TRY(writer.Write(**batch));
+      writing.num_rows += (*batch)->num_rows();
+    }
+    FRAZIL_ASSIGN(writing.files, writer.Finish());
+    writings_.push_back(std::move(writing));
+    return {};
+  }
+
+  Status RemoveReplaced(const table::Table& base, const spec::Snapshot* head, const Writing& writing,
+                        table::FileChanges& changes) const {
+    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));
+    std::vector<std::string> paths;
+    if (overwrite_ == Overwrite::kEverything) {
+      for (const table::LiveDataFile& file : live.data_files) paths.push_back(file.file.file_path);
+      RemoveDataFiles(std::move(paths), live, changes);
+      return {};
+    }
+    if (writing.files.empty()) return {};  // no partition gets rows: none is replaced
+    changes.operation = spec::Operation::kOverwrite;
+    changes.summary["replace-partitions"] = "true";
+    table::PartitionMap<bool> replaced;
+    for (const spec::DataFile& file : writing.files) replaced[{file.spec_id, file.partition}] = true;
+    for (const table::LiveDataFile& file : live.data_files) {
+      if (replaced.contains({file.file.spec_id, file.file.partition})) paths.push_back(file.file.file_path);
+    }
+    RemoveDataFiles(std::move(paths), live, changes);
+    return {};
+  }
+
+  const statement::Insert& insert_;
+  const WriteTarget& target_;
+  NameResolver& resolver_;
+  Engine& engine_;
+  const Overwrite overwrite_;
+  std::vector<Writing> writings_;
+  std::vector<size_t> attempts_;  ///< the writing that each used
+  std::optional<spec::SnapshotId> written_on_;
+  bool reads_target_ = false;
 };
 
-/// For each column of the table the place in the source that feeds it; none: its default.
-Result<std::vector<std::optional<size_t>>> MatchColumns(const statement::Insert& insert, const spec::Schema& schema,
-                                                        const std::string& table) {
-  std::vector<std::optional<size_t>> sources(schema.fields().size());
-  if (insert.columns.empty()) {
-    for (size_t i = 0; i < sources.size(); ++i) sources[i] = i;
-    return sources;
-  }
-  for (size_t i = 0; i < insert.columns.size(); ++i) {
-    const spec::Field* field = schema.FindFieldAnyCase(insert.columns[i]);
-    size_t at = 0;
-    while (at < schema.fields().size() && &schema.fields()[at] != field) ++at;
-    if (at == schema.fields().size()) {
-      std::vector<std::string> names;
-      for (const spec::Field& known : schema.fields()) names.push_back(known.name);
-      Error error(ErrorCode::kInvalidArgument, fmt::format("column '{}' not found in {}", insert.columns[i], table));
-      std::string near = spec::NearestName(insert.columns[i], names);
-      if (near.empty()) return tl::unexpected<Error>(std::move(error));
-      return tl::unexpected<Error>(std::move(error).WithHint(fmt::format("did you mean {}?", near)));
+/// INSERT OVERWRITE ... PARTITION (a = 'x'): the rows of that value go, the new ones come.
+Result<int64_t> ReplaceWhere(const statement::Insert& insert, const WriteTarget& target, NameResolver& resolver,
+                             Engine& engine) {
+  FRAZIL_TRY(target.CheckRowColumns());
+  auto make = [&](const table::Table&) -> Result<RowLevelQuery> {
+    FRAZIL_ASSIGN(const InsertQuery rows, MakeInsertQuery(insert, target, engine));
+    std::string nulls;
+    std::string values;
+    for (const std::string& value : rows.values) {
+      nulls += ", NULL";
+      values += ", " + value;
     }
-    if (sources[at]) return Fail(ErrorCode::kInvalidArgument, "column is named twice: {}", insert.columns[i]);
-    sources[at] = i;
-  }
-  return sources;
-}
-
-/// "SELECT CAST(...) AS column, ... FROM (<source>)": the rows in the table's columns and types.
-Result<std::string> SourceQuery(const statement::Insert& insert, const spec::Schema& schema, const std::string& table) {
-  FRAZIL_ASSIGN(auto sources, MatchColumns(insert, schema, table));
-  std::string select;
-  for (size_t i = 0; i < schema.fields().size(); ++i) {
-    const spec::Field& field = schema.fields()[i];
-    if (field.type.id() == spec::TypeId::kUnknown) continue;  // never stored
-    auto type = SqlCastType(field.type);
-    if (!type) {
-      return Fail(ErrorCode::kNotSupported, "INSERT cannot write a column of type {} yet: {} of {}",
-                  field.type.ToString(), field.name, table);
-    }
-    std::string value;
-    if (sources[i]) {
-      value = fmt::format("CAST(frazil_source.c{} AS {})", *sources[i], *type);
-    } else if (!spec::IsNull(field.write_default)) {
-      value = fmt::format("CAST({} AS {})", SqlLiteral(field.type, field.write_default), *type);
-    } else if (field.required) {
-      return Fail(ErrorCode::kInvalidArgument, "required column has no value and no default: {} of {}", field.name,
-                  table);
-    } else {
-      value = fmt::format("CAST(NULL AS {})", *type);
-    }
-    select += fmt::format("{}{} AS c{}", select.empty() ? "" : ", ", value, i);
-  }
-  size_t count = insert.columns.empty() ? schema.fields().size() : insert.columns.size();
-  std::string names;
-  for (size_t i = 0; i < count; ++i) names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
-  return fmt::format("SELECT {} FROM ({}\n) AS frazil_source({})", select, insert.source, names);
-}
-
-/// DuckDB accepts fewer names than columns: the counts must be compared before.
-Status CheckColumnCount(const statement::Insert& insert, size_t expected, const std::string& table, Engine& engine) {
-  FRAZIL_ASSIGN(std::string probe, RewriteQuery(fmt::format("SELECT * FROM ({}\n) LIMIT 0", insert.source)));
-  FRAZIL_ASSIGN(auto result, engine.Run(probe));
-  if (result->columns().size() == expected) return {};
-  return Fail(ErrorCode::kInvalidArgument, "INSERT INTO {} needs {} columns, the source has {}", table, expected,
-              result->columns().size());
-}
-
-struct Written {
-  std::vector<spec::DataFile> files;
-  int64_t num_rows = 0;
-};
-
-Result<Written> WriteRows(QueryResult& rows, const table::Table& table, const spec::SchemaPtr& schema) {
-  FRAZIL_ASSIGN(auto target, format::ToArrowSchema(*schema));
-  FRAZIL_ASSIGN(auto writer, write::RowWriter::Make(table.io(), table.metadata(), schema, nullptr));
-  Written written;
-  while (true) {
-    FRAZIL_ASSIGN(auto batch, rows.Next());
-    if (!batch) break;
-    FRAZIL_ASSIGN(auto shaped, ShapeBatch(*batch, target));
-    FRAZIL_TRY(writer->Write(*shaped));
-    written.num_rows += batch->num_rows();
-  }
-  FRAZIL_ASSIGN(written.files, writer->Finish());
-  return written;
+    const std::string of_table = target.Qualifier("");
+    return RowLevelQuery{
+        fmt::format("SELECT {0}_file, {0}_pos, {0}_row_id, CAST({1} AS INTEGER){2} FROM {3} WHERE {4} UNION ALL "
+                    "SELECT NULL, NULL, NULL, CAST({5} AS INTEGER){6} FROM {7}",
+                    of_table, static_cast<int32_t>(RowAction::kDelete), nulls, target.FromText(""),
+                    rows.partition_condition, static_cast<int32_t>(RowAction::kInsert), values, rows.from),
+        true, false};
+  };
+  RowLevelChange change(target, resolver, engine,
+                        {.statement = "INSERT OVERWRITE",
+                         .property_name = "delete",
+                         .reads_other_rows = true,
+                         .is_repeatable = IsRepeatable(insert.source)},
+                        make);
+  FRAZIL_ASSIGN(const RowLevelChange::Counts counts, change.Commit());
+  return counts.num_inserted;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameResolver& resolver, Engine& engine) {
-  FRAZIL_ASSIGN(TableReference target, resolver.Find(insert.table));
-  if (!target.metadata_table.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "metadata tables cannot be written: {}", NameText(insert.table));
+Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameResolver& resolver, Engine& engine,
+                                         bool replaces_partitions) {
+  FRAZIL_ASSIGN(const WriteTarget target, WriteTarget::Find(insert.table, resolver));
+  const bool has_partition_value =
+      std::any_of(insert.partition.begin(), insert.partition.end(),
+                  [](const statement::PartitionValue& item) { return item.value.has_value(); });
+  int64_t num_rows = 0;
+  if (insert.overwrite && has_partition_value && !replaces_partitions) {
+    FRAZIL_ASSIGN(num_rows, ReplaceWhere(insert, target, resolver, engine));
+  } else {
+    Overwrite overwrite = Overwrite::kNothing;
+    if (insert.overwrite) overwrite = replaces_partitions ? Overwrite::kPartitions : Overwrite::kEverything;
+    InsertChange change(insert, target, resolver, engine, overwrite);
+    FRAZIL_ASSIGN(num_rows, change.Commit());
   }
-  if (target.version)
-    return Fail(ErrorCode::kNotSupported, "writing to a branch is not supported yet: {}", NameText(insert.table));
-  table::Table& table = *target.table;
-  spec::SchemaPtr schema = table.metadata()->schema();
-  FRAZIL_ASSIGN(std::string query, SourceQuery(insert, *schema, target.ToString()));
-  FRAZIL_TRY(CheckColumnCount(insert, insert.columns.empty() ? schema->fields().size() : insert.columns.size(),
-                              target.ToString(), engine));
-  FRAZIL_ASSIGN(query, RewriteQuery(query));
-  FRAZIL_ASSIGN(auto rows, engine.Run(query));
-  FRAZIL_ASSIGN(Written written, WriteRows(*rows, table, schema));
-  rows.reset();
-  if (written.files.empty()) return MessageResult(fmt::format("inserted 0 rows into {}", target.ToString()));
-
-  AddFiles change(std::move(written.files));
-  auto outcome = table::CommitSnapshot(table, change);
-  if (!outcome) {
-    if (outcome.error().code() != ErrorCode::kCommitUnknown) {
-      std::vector<std::string> paths;
-      for (const spec::DataFile& file : change.files()) paths.push_back(file.file_path);
-      if (Status deleted = table.io()->Delete(paths); !deleted) {
-        Log::Warn("files of a failed INSERT are left: {}", deleted.error().ToString());
-      }
-    }
-    return tl::unexpected<Error>(std::move(outcome).error());
-  }
-  return MessageResult(fmt::format("inserted {} rows into {}", written.num_rows, target.ToString()));
+  return MessageResult(insert.overwrite ? fmt::format("overwrote {} with {} rows", target.ToString(), num_rows)
+                                        : fmt::format("inserted {} rows into {}", num_rows, target.ToString()));
 }
 
 }  // namespace frazil::sql

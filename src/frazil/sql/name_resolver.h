@@ -53,6 +53,10 @@ class NameResolver {
 
   /// Lets go of all pinned tables: a new statement begins.
   void Forget();
+  /// Whether a query asked for this table since Forget().
+  bool IsPinned(const std::string& catalog, const catalog::TableName& name) const {
+    return pinned_.count({catalog, name}) > 0;
+  }
   /// Names of the tables pinned so far, for messages.
   std::string PinnedText() const;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "frazil/sql/engine.h"
 #include "frazil/sql/name_resolver.h"
@@ -10,13 +11,29 @@
 namespace frazil::sql {
 
 // Runs the statements that change rows: what to change is asked of the engine, the change is a commit of ours. A
-// statement that fails leaves the table as it was.
+// statement that fails leaves the table as it was; one that loses a race is asked again where that matters
+// (row_level_change.h). Each goes to main or to the branch that the table's name says.
 
 /// Rows of a query or VALUES as new data files; columns that are not named get their write default (spec section 6.4).
-Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameResolver& resolver, Engine& engine);
-
-/// Merge on read: positions go into deletion vectors, wholly deleted files are removed. When somebody else commits
-/// first, the condition is evaluated again on the new state, so nothing that matches survives.
+/// OVERWRITE takes the place of all rows, of those of PARTITION (...), or, with `replaces_partitions`, of those in the
+/// partitions that get new ones.
+Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameResolver& resolver, Engine& engine,
+                                         bool replaces_partitions);
 Result<std::unique_ptr<QueryResult>> Run(const statement::Delete& remove, NameResolver& resolver, Engine& engine);
+Result<std::unique_ptr<QueryResult>> Run(const statement::Update& update, NameResolver& resolver, Engine& engine);
+Result<std::unique_ptr<QueryResult>> Run(const statement::Merge& merge, NameResolver& resolver, Engine& engine);
+Result<std::unique_ptr<QueryResult>> Run(const statement::Truncate& truncate, NameResolver& resolver);
+
+/// CREATE TABLE AS: the table is there empty for a moment, and gone again when the query fails. REPLACE: definition and
+/// rows change in one commit; columns keep their ids by name, older snapshots stay readable.
+Result<std::unique_ptr<QueryResult>> Run(const statement::CreateTableAs& create, NameResolver& resolver,
+                                         Engine& engine);
+/// Columns, defaults and partitioning of another table; no rows, no properties.
+Result<std::unique_ptr<QueryResult>> Run(const statement::CreateTableLike& create, NameResolver& resolver);
+
+/// Whether an expression or query looks at more than the row before it.
+bool HasSubquery(const std::string& text);
+/// False for what gives its rows once only: standard input and other open files.
+bool IsRepeatable(const std::string& text);
 
 }  // namespace frazil::sql

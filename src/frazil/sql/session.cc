@@ -1,5 +1,6 @@
 #include "frazil/sql/session.h"
 
+#include "frazil/spec/ascii.h"
 #include "frazil/sql/definition.h"
 #include "frazil/sql/engine.h"
 #include "frazil/sql/made_up_result.h"
@@ -14,12 +15,13 @@ namespace frazil::sql {
 
 namespace {
 
+constexpr char kOverwriteModeSetting[] = "spark.sql.sources.partitionOverwriteMode";
 constexpr char kTimeZoneSetting[] = "spark.sql.session.timeZone";
-
-}  // namespace
 
 /// This part of the session's memory keeps footers and dictionaries of files that keys were looked up in.
 constexpr int64_t kKeyIndexCacheShare = 16;
+
+}  // namespace
 
 class Session::Impl {
  public:
@@ -52,8 +54,14 @@ class Session::Impl {
   void Cancel() { engine_->Interrupt(); }
 
  private:
-  AnyResult RunOurs(const statement::Insert& insert) { return Run(insert, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Insert& insert) {
+    const std::string mode = settings_.Find(kOverwriteModeSetting).value_or("static");
+    return Run(insert, resolver_, *engine_, spec::EqualsAnyCase(mode, "dynamic"));
+  }
   AnyResult RunOurs(const statement::Delete& remove) { return Run(remove, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Update& update) { return Run(update, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Merge& merge) { return Run(merge, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::CreateTableAs& create) { return Run(create, resolver_, *engine_); }
   AnyResult RunOurs(const statement::NotBuilt& missing) {
     return Fail(ErrorCode::kNotSupported, "statement is not supported yet: {}", missing.what);
   }

@@ -8,6 +8,7 @@
 #include "frazil/sql/statement_grammar.h"
 #include "frazil/sql/token.h"
 #include "frazil/sql/tree_reader.h"
+#include "frazil/sql/write_parser.h"
 
 namespace frazil::sql {
 
@@ -47,34 +48,35 @@ Result<statement::CreateTable> CreateTableOf(const Node& node, const TreeReader&
   return create;
 }
 
+Result<Statement> LikeOf(statement::CreateTable create, const Node& node, const TreeReader& reader) {
+  FRAZIL_ASSIGN(statement::CreateTable clauses, CreateTableOf(node, reader));
+  if (!create.columns.empty() || !create.partitioning.empty() || !clauses.partitioning.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "LIKE gives columns and partitions, none can be defined: {}",
+                NameText(create.name));
+  }
+  NameParts like = std::move(clauses.name);
+  clauses.name = std::move(create.name);
+  clauses.if_not_exists = create.if_not_exists;
+  return statement::CreateTableLike{std::move(clauses), std::move(like)};
+}
+
 Result<Statement> StatementOf(const Node& node, const std::string& source) {
   TreeReader reader(source);
   if (node.is_type<create_table>()) {
-    if (Child<or_replace>(node)) return statement::NotBuilt{"CREATE OR REPLACE TABLE"};
-    if (Child<as_query>(node)) return statement::NotBuilt{"CREATE TABLE AS SELECT"};
-    if (Child<like_clause>(node)) return statement::NotBuilt{"CREATE TABLE LIKE"};
     if (const Node* other = Child<other_clause>(node))
       return statement::NotBuilt{"CREATE TABLE ... " + other->string()};
     FRAZIL_ASSIGN(auto create, CreateTableOf(node, reader));
+    if (const Node* like = Child<like_clause>(node)) return LikeOf(std::move(create), *like, reader);
+    const Node* query = Child<as_query>(node);
+    const bool may_create = Child<replace_word>(node) == nullptr;
+    const bool may_replace = !may_create || Child<or_replace>(node) != nullptr;
+    if (query != nullptr || may_replace) {
+      std::string text = query == nullptr ? "" : Child<query_text>(*query)->string();
+      return statement::CreateTableAs{std::move(create), std::move(text), may_create, may_replace};
+    }
     if (create.columns.empty())
       return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", NameText(create.name));
     return create;
-  }
-  if (node.is_type<insert_into>()) {
-    statement::Insert insert;
-    insert.table = NameIn(node);
-    if (const Node* list = Child<column_list>(node)) {
-      for (const auto& child : list->children) insert.columns.push_back(Unquote(child->string()));
-    }
-    insert.source = Child<rest>(node)->string();
-    return insert;
-  }
-  if (node.is_type<delete_from>()) {
-    statement::Delete remove;
-    remove.table = NameIn(node);
-    if (const Node* other = Child<alias>(node)) remove.alias = Unquote(other->children.at(0)->string());
-    if (const Node* where = Child<rest>(node)) remove.condition = where->string();
-    return remove;
   }
   return Fail(ErrorCode::kInternal, "no statement for a tree");
 }
@@ -93,14 +95,12 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
            std::equal(expected.begin(), expected.end(), words.begin(),
                       [](const char* left, const std::string& right) { return right == left; });
   };
-  for (const char* word : {"UPDATE", "MERGE", "CALL", "TRUNCATE"}) {
+  for (const char* word : {"CALL"}) {
     if (starts({word})) return statement::NotBuilt{word};
   }
   if (starts({"ALTER", "VIEW"})) return statement::NotBuilt{"ALTER VIEW"};
-  if (starts({"INSERT", "OVERWRITE"})) return statement::NotBuilt{"INSERT OVERWRITE"};
   if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"}))
     return statement::NotBuilt{"CREATE VIEW"};
-  if (starts({"REPLACE", "TABLE"})) return statement::NotBuilt{"REPLACE TABLE"};
   if (starts({"DROP", "VIEW"})) return statement::NotBuilt{"DROP VIEW"};
   if (starts({"SHOW", "VIEWS"})) return statement::NotBuilt{"SHOW VIEWS"};
   return std::nullopt;
@@ -111,6 +111,8 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
 Result<std::optional<Statement>> ParseStatement(const std::string& source) {
   FRAZIL_ASSIGN(auto definition, ParseDefinition(source));
   if (definition) return definition;
+  FRAZIL_ASSIGN(auto write, ParseWriteStatement(source));
+  if (write) return write;
   FRAZIL_ASSIGN(auto tree, (ParseTree<whole_statement, Selected>(source)));
   if (tree) {
     FRAZIL_ASSIGN(Statement statement, StatementOf(*tree->children.at(0), source));

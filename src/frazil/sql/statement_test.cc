@@ -93,19 +93,73 @@ TEST(Statement, ParsesTheOthers) {
   EXPECT_TRUE(Parsed<statement::SetIdentifierFields>("alter table t drop identifier fields a").drop);
 }
 
+TEST(Statement, CutsExpressionsOutAsWritten) {
+  auto update = Parsed<statement::Update>(
+      "update a.t as x set b.c = case when x.k = 1 then 'it''s, where' end , `d e` = f(1, [2, 3], {'k': 4}), g = default\n"
+      "where x.id in (select id from u where true) -- all");
+  EXPECT_EQ(update.alias, "x");
+  ASSERT_EQ(update.assignments.size(), 3u);
+  EXPECT_EQ(update.assignments[0].column, (NameParts{"b", "c"}));
+  EXPECT_EQ(update.assignments[0].value, "case when x.k = 1 then 'it''s, where' end");
+  EXPECT_EQ(update.assignments[1].column, NameParts{"d e"});
+  EXPECT_EQ(update.assignments[1].value, "f(1, [2, 3], {'k': 4})");
+  EXPECT_EQ(update.assignments[2].value, "default");
+  EXPECT_EQ(update.condition, "x.id in (select id from u where true) -- all");
+
+  auto insert = Parsed<statement::Insert>("insert overwrite table t partition (a = 'x, y', b) select 1");
+  EXPECT_TRUE(insert.overwrite);
+  ASSERT_EQ(insert.partition.size(), 2u);
+  EXPECT_EQ(insert.partition[0].value, "'x, y'");
+  EXPECT_EQ(insert.partition[1].value, std::nullopt);
+  EXPECT_TRUE(Parsed<statement::Insert>("insert into t by name select 1 as a").by_name);
+  EXPECT_EQ(Parsed<statement::Truncate>("truncate table a.t").table, (NameParts{"a", "t"}));
+}
+
+TEST(Statement, ParsesMerge) {
+  using Match = statement::MergeClause::Match;
+  using Action = statement::MergeClause::Action;
+  auto merge = Parsed<statement::Merge>(
+      "merge into a.t x using (select 1 as when_, ')' as p) as s (k, p) on x.id = s.k and case when s.p = 'on' then true end\n"
+      "when matched and s.p = 'then' then update set v = s.p, x.w = 1\n"
+      "when matched then delete\n"
+      "when not matched by target and s.k > 0 then insert (id, v) values (s.k, coalesce(s.p, ','))\n"
+      "when not matched then insert *\n"
+      "when not matched by source then update set v = null");
+  EXPECT_EQ(merge.alias, "x");
+  EXPECT_EQ(merge.source, "(select 1 as when_, ')' as p) as s (k, p)");
+  EXPECT_EQ(merge.source_alias, "s");
+  EXPECT_EQ(merge.condition, "x.id = s.k and case when s.p = 'on' then true end");
+  ASSERT_EQ(merge.clauses.size(), 5u);
+  EXPECT_EQ(merge.clauses[0].condition, "s.p = 'then'");
+  EXPECT_EQ(merge.clauses[0].assignments[1].column, (NameParts{"x", "w"}));
+  EXPECT_EQ(merge.clauses[1].action, Action::kDelete);
+  EXPECT_EQ(merge.clauses[2].match, Match::kNotMatched);
+  EXPECT_EQ(merge.clauses[2].assignments[1].value, "coalesce(s.p, ',')");
+  EXPECT_TRUE(merge.clauses[3].star);
+  EXPECT_EQ(merge.clauses[4].match, Match::kNotMatchedBySource);
+  EXPECT_EQ(Parsed<statement::Merge>("merge into t using a.u version as of 5 on true when matched then delete").source_alias, "u");
+  EXPECT_EQ(Parsed<statement::Merge>("merge into t using 'f.csv' f on true when matched then delete").source, "'f.csv' f");
+  EXPECT_TRUE(Parsed<statement::Merge>("merge into t using u on true when not matched then insert values (1, 2)").clauses[0].by_position);
+}
+
+TEST(Statement, ParsesTablesMadeOfOthers) {
+  auto create = Parsed<statement::CreateTableAs>("create table t using iceberg partitioned by (a) as select 1 as a");
+  EXPECT_EQ(create.query, "select 1 as a");
+  EXPECT_EQ(create.table.partitioning.size(), 1u);
+  EXPECT_FALSE(create.may_replace);
+  EXPECT_TRUE(Parsed<statement::CreateTableAs>("create or replace table t (a int)").may_replace);
+  EXPECT_FALSE(Parsed<statement::CreateTableAs>("replace table t as (select 1 as a)").may_create);
+  EXPECT_EQ(Parsed<statement::CreateTableLike>("create table t like a.u tblproperties ('k' = 'v')").like, (NameParts{"a", "u"}));
+}
+
 TEST(Statement, NamesWhatIsNotBuiltYet) {
   const std::pair<const char*, const char*> cases[] = {
-      {"update t set a = 1", "UPDATE"},
-      {"merge into t using u on true", "MERGE"},
+      {"insert with schema evolution into t select 1", "WITH SCHEMA EVOLUTION"},
+      {"merge with schema evolution into t using u on true when matched then delete", "WITH SCHEMA EVOLUTION"},
       {"call system.x()", "CALL"},
-      {"truncate table t", "TRUNCATE"},
-      {"insert overwrite t select 1", "INSERT OVERWRITE"},
       {"create view v as select 1", "CREATE VIEW"},
       {"create or replace view v as select 1", "CREATE VIEW"},
-      {"create table t as select 1", "CREATE TABLE AS SELECT"},
-      {"create table t using iceberg as select 1", "CREATE TABLE AS SELECT"},
-      {"create or replace table t (a int)", "CREATE OR REPLACE TABLE"},
-      {"create table t like u", "CREATE TABLE LIKE"}};
+      {"create table t cluster by (a)", "CREATE TABLE ... cluster by (a)"}};
   for (const auto& [text, what] : cases) EXPECT_EQ(Parsed<statement::NotBuilt>(text).what, what);
 }
 

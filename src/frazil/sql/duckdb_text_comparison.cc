@@ -1,0 +1,107 @@
+#include "frazil/sql/duckdb_text_comparison.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "duckdb/parser/expression/cast_expression.hpp"
+#include "duckdb/parser/expression/comparison_expression.hpp"
+#include "duckdb/parser/expression/subquery_expression.hpp"
+#include "duckdb/parser/parsed_expression_iterator.hpp"
+#include "duckdb/parser/query_node.hpp"
+#include "duckdb/parser/statement/explain_statement.hpp"
+#include "duckdb/parser/statement/select_statement.hpp"
+#include "duckdb/parser/tableref.hpp"
+
+namespace frazil::sql {
+namespace {
+
+using duckdb::LogicalType;
+using duckdb::ParsedExpression;
+using duckdb::unique_ptr;
+
+/// "Cannot compare values of type VARCHAR and type BIGINT - ...": the two types.
+std::optional<std::pair<std::string, std::string>> ComparedTypes(const std::string& message) {
+  constexpr std::string_view kStart = "Cannot compare values of type ";
+  constexpr std::string_view kMiddle = " and type ";
+  constexpr std::string_view kEnd = " - an explicit cast";
+  if (message.rfind(kStart, 0) != 0) return std::nullopt;
+  const size_t middle = message.find(kMiddle);
+  const size_t end = message.find(kEnd);
+  if (middle == std::string::npos || end == std::string::npos || end < middle) return std::nullopt;
+  const size_t second = middle + kMiddle.size();
+  return std::pair(message.substr(kStart.size(), middle - kStart.size()), message.substr(second, end - second));
+}
+
+/// What text becomes beside a value of this type; none: nothing.
+std::optional<LogicalType> CounterpartOf(const std::string& type) {
+  for (const char* whole : {"INTEGER_LITERAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT"}) {
+    if (type == whole) return LogicalType(LogicalType::BIGINT);
+  }
+  if (type == "HUGEINT") return LogicalType(LogicalType::HUGEINT);
+  if (type == "FLOAT" || type == "DOUBLE" || type.rfind("DECIMAL", 0) == 0) return LogicalType(LogicalType::DOUBLE);
+  if (type == "BOOLEAN") return LogicalType(LogicalType::BOOLEAN);
+  if (type == "DATE") return LogicalType(LogicalType::DATE);
+  if (type == "TIMESTAMP") return LogicalType(LogicalType::TIMESTAMP);
+  if (type == "TIMESTAMP WITH TIME ZONE") return LogicalType(LogicalType::TIMESTAMP_TZ);
+  return std::nullopt;
+}
+
+/// Looks for the comparison at a place of the query, wherever it is nested.
+class Search {
+ public:
+  Search(duckdb::idx_t place, bool is_text_left, LogicalType type)
+      : place_(place), is_text_left_(is_text_left), type_(std::move(type)) {}
+
+  void Visit(duckdb::QueryNode& node) {
+    duckdb::ParsedExpressionIterator::EnumerateQueryNodeChildren(
+        node, [this](unique_ptr<ParsedExpression>& child) { Visit(*child); });
+  }
+  bool is_found() const { return is_found_; }
+
+ private:
+  void Visit(ParsedExpression& expression) {
+    if (is_found_) return;
+    if (expression.GetExpressionClass() == duckdb::ExpressionClass::COMPARISON &&
+        expression.GetQueryLocation().IsValid() && expression.GetQueryLocation().GetIndex() == place_) {
+      auto& comparison = expression.Cast<duckdb::ComparisonExpression>();
+      auto& side = is_text_left_ ? comparison.left : comparison.right;
+      side = duckdb::make_uniq<duckdb::CastExpression>(type_, std::move(side));
+      is_found_ = true;
+      return;
+    }
+    if (expression.GetExpressionClass() == duckdb::ExpressionClass::SUBQUERY) {
+      Visit(*expression.Cast<duckdb::SubqueryExpression>().subquery->node);
+    }
+    duckdb::ParsedExpressionIterator::EnumerateChildren(expression,
+                                                        [this](unique_ptr<ParsedExpression>& child) { Visit(*child); });
+  }
+
+  const duckdb::idx_t place_;
+  const bool is_text_left_;
+  const LogicalType type_;
+  bool is_found_ = false;
+};
+
+}  // namespace
+
+bool CastTextWhereCompared(duckdb::SQLStatement& statement, const duckdb::ErrorData& error) {
+  const auto types = ComparedTypes(error.RawMessage());
+  const auto position = error.ExtraInfo().find("position");
+  if (!types || position == error.ExtraInfo().end()) return false;
+  const std::string& digits = position->second;
+  if (digits.empty() || digits.size() > 9 || !std::all_of(digits.begin(), digits.end(), isdigit)) return false;
+  const bool is_text_left = types->first == "VARCHAR";
+  if (!is_text_left && types->second != "VARCHAR") return false;
+  const auto type = CounterpartOf(is_text_left ? types->second : types->first);
+  if (!type) return false;
+  duckdb::SQLStatement* inner = &statement;
+  if (inner->type == duckdb::StatementType::EXPLAIN_STATEMENT)
+    inner = inner->Cast<duckdb::ExplainStatement>().stmt.get();
+  if (inner->type != duckdb::StatementType::SELECT_STATEMENT) return false;
+  Search search(std::stoul(digits), is_text_left, *type);
+  search.Visit(*inner->Cast<duckdb::SelectStatement>().node);
+  return search.is_found();
+}
+
+}  // namespace frazil::sql
