@@ -17,8 +17,8 @@ struct ProbeHit {
 };
 
 /// Appends to `hits` every entry of every key of `sorted` (ascending, distinct, at most 2^32) in all `runs`; hits ordered
-/// by (key, position of the run in `runs`). Dense batches walk, sparse ones search the fences; memory latency is hidden by
-/// working on several keys at once. kCorruptData naming the run's path.
+/// by (key, position of the run in `runs`). Dense batches walk, sparse ones search the fences; the latency of
+/// memory and store is hidden by working on many keys at once. kCorruptData naming run and page, kIo.
 Status Probe(std::span<const std::shared_ptr<const Run>> runs, std::span<const Hash96> sorted,
              std::vector<ProbeHit>& hits);
 
