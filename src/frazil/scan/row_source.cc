@@ -31,6 +31,11 @@ Error NoFieldIds(const std::string& path) {
       .WithHint("set the table property schema.name-mapping.default");
 }
 
+Status CheckNotEncrypted(const spec::DataFile& file) {
+  if (!file.key_metadata || file.key_metadata->empty()) return {};
+  return Fail(ErrorCode::kNotSupported, "reading encrypted data files: {}", file.file_path);
+}
+
 Result<NameMapping> NameMappingFor(const spec::TableMetadata& metadata, const spec::DataFile& file) {
   const std::string text = metadata.Property(spec::kNameMappingProperty, "");
   if (text.empty()) return NameMapping();
@@ -63,9 +68,7 @@ Result<std::shared_ptr<const format::ParquetReader>> OpenParquetFile(const io::F
 
 Result<std::unique_ptr<RowSource>> OpenRowSource(const io::FileIO& io, const spec::TableMetadata& metadata,
                                                  const spec::DataFile& file) {
-  if (file.key_metadata && !file.key_metadata->empty()) {
-    return Fail(ErrorCode::kNotSupported, "reading encrypted data files: {}", file.file_path);
-  }
+  FRAZIL_TRY(CheckNotEncrypted(file));
   switch (file.file_format) {
     case spec::FileFormat::kParquet: {
       FRAZIL_ASSIGN(std::shared_ptr<const format::ParquetReader> parquet, OpenParquetFile(io, metadata, file));

@@ -28,6 +28,9 @@ class RowSource {
   virtual Result<std::optional<format::ParquetBatch>> Next() = 0;
 };
 
+/// kNotSupported naming the file when it is encrypted.
+Status CheckNotEncrypted(const spec::DataFile& file);
+
 /// Opens a file, with the table's name mapping where it has no field ids. kNotSupported for ORC and encrypted files;
 /// kInvalidTable when the manifest is wrong about the number of rows, or when a file has neither ids nor a mapping.
 Result<std::unique_ptr<RowSource>> OpenRowSource(const io::FileIO& io, const spec::TableMetadata& metadata,

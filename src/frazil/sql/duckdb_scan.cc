@@ -210,6 +210,7 @@ class TableReader final : public duckdb::MultiFileReader {
                                                           const duckdb::MultiFileBindData& bind_data) override {
     const auto& list = bind_data.file_list->Cast<ScanFileList>();
     const table::FileScanTask& task = list.plan().tasks[index];
+    OkOrThrow(scan::CheckNotEncrypted(task.data_file.file));
     if (KeyLookup* lookup = list.key_lookup(); lookup != nullptr) {
       auto reader = duckdb::make_shared_ptr<ScanFileReader>(file, pinned_, list.plan(), task);
       reader->ReadRows(lookup->index->fetcher, lookup->positions[index], lookup->num_pages);
