@@ -8,6 +8,7 @@ namespace frazil::index {
 
 FileState& FileDictionary::Slot(FileNumber number) {
   const size_t chunk = number / kChunkFiles;
+  if (was_copied_.exchange(false)) is_own_.clear();
   if (chunk >= chunks_.size()) chunks_.resize(chunk + 1);
   if (is_own_.size() < chunks_.size()) is_own_.resize(chunks_.size());
   if (!is_own_[chunk]) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frazil/index/indexed_file.h"
@@ -35,12 +37,16 @@ struct FileState {
 class FileDictionary {
  public:
   FileDictionary() = default;
-  FileDictionary(const FileDictionary& other) : chunks_(other.chunks_), next_number_(other.next_number_) {}
-  FileDictionary(FileDictionary&&) = default;
-  FileDictionary& operator=(FileDictionary other) noexcept {
+  FileDictionary(const FileDictionary& other) : chunks_(other.chunks_), next_number_(other.next_number_) {
+    other.was_copied_.store(true, std::memory_order_relaxed);
+  }
+  FileDictionary(FileDictionary&& other) noexcept { *this = std::move(other); }
+  FileDictionary& operator=(const FileDictionary& other) { return *this = FileDictionary(other); }
+  FileDictionary& operator=(FileDictionary&& other) noexcept {
     chunks_.swap(other.chunks_);
     is_own_.swap(other.is_own_);
-    next_number_ = other.next_number_;
+    std::swap(next_number_, other.next_number_);
+    was_copied_ = other.was_copied_.exchange(was_copied_);
     return *this;
   }
 
@@ -77,7 +83,8 @@ class FileDictionary {
   FileState& Slot(FileNumber number);
 
   std::vector<std::shared_ptr<Chunk>> chunks_;
-  std::vector<bool> is_own_;  ///< chunks that no other dictionary shares
+  std::vector<bool> is_own_;                      ///< chunks that no other dictionary shared when this was last changed
+  mutable std::atomic<bool> was_copied_ = false;  ///< since then
   FileNumber next_number_ = 0;
 };
 

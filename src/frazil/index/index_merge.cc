@@ -12,6 +12,8 @@ constexpr size_t kFanIn = 4;
 constexpr int64_t kLikeSize = 2;
 constexpr size_t kStaleShare = 4;  ///< one in four
 constexpr size_t kSampledFiles = 256;
+/// Deleted rows whose positions a merge keeps at hand; some 256 MB at most.
+constexpr int64_t kMaxVectorRows = 100'000'000;
 
 /// The first neighbours from `begin` on, in one tier, that are of like size.
 MergeChoice LikeSized(const std::vector<MergeCandidate>& runs, size_t begin, size_t end) {
@@ -74,7 +76,7 @@ std::vector<MergeCandidate> CandidatesOf(const IndexVersion& version, const RunL
 Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, const RunList& runs,
                                                   const std::shared_ptr<io::FileIO>& local, const std::string& path,
                                                   MergePace* pace, std::atomic<int64_t>& num_forwarded) {
-  EntryResolver resolver(version);
+  EntryResolver resolver(version, kMaxVectorRows);
   const RewriteEntry rewrite = [&](Entry& entry) -> Result<bool> {
     const auto resolved = resolver.Resolve(entry.file, entry.position, entry.row_id);
     // Not the run's fault, whatever is wrong with the vector.

@@ -13,28 +13,22 @@ namespace {
 /// Turns the entries of keys into hits; knows the order of rows of one key.
 class HitCollector {
  public:
-  explicit HitCollector(const IndexVersion& version) : version_(version), resolver_(version) {}
+  explicit HitCollector(const IndexVersion& version) : version_(version) {}
 
   std::vector<KeyHit> hits;
 
-  /// The entries of one key.
-  template <typename Entries>
-  Status Add(size_t key, const Entries& entries) {
+  /// The rows and equality deletes of one key; those without state are dead.
+  void Add(size_t key, std::span<const EntryResolver::Place> places) {
+    // Nearly every key has one row, and nothing to decide.
+    if (places.size() == 1 && places[0].state != nullptr && IsRow(places[0])) return Append(key, places[0]);
     rows_.clear();
     deletes_.clear();
-    for (const auto& entry : entries) {
-      FRAZIL_ASSIGN(const std::optional<EntryResolver::Place> place,
-                    resolver_.Resolve(entry.file, entry.position, entry.row_id));
-      if (!place) continue;
-      (place->state->file->content == spec::FileContent::kData ? rows_ : deletes_).push_back(*place);
+    for (const EntryResolver::Place& place : places) {
+      if (place.state != nullptr) (IsRow(place) ? rows_ : deletes_).push_back(place);
     }
     if (!deletes_.empty()) std::erase_if(rows_, [this](const EntryResolver::Place& row) { return IsHidden(row); });
     if (rows_.size() > 1) SortRows(hits.size());
-    for (const EntryResolver::Place& row : rows_) {
-      hits.push_back(
-          {.key = key, .file = row.state->file, .position = spec::RowPosition(row.position), .row_id = row.row_id});
-    }
-    return {};
+    for (const EntryResolver::Place& row : rows_) Append(key, row);
   }
 
   /// Orders what data sequence numbers left undecided by the last-updated sequence number of the rows.
@@ -57,6 +51,14 @@ class HitCollector {
   }
 
  private:
+  static bool IsRow(const EntryResolver::Place& place) {
+    return place.state->file->content == spec::FileContent::kData;
+  }
+  void Append(size_t key, const EntryResolver::Place& row) {
+    hits.push_back(
+        {.key = key, .file = row.state->file, .position = spec::RowPosition(row.position), .row_id = row.row_id});
+  }
+
   /// Whether an equality delete of the same key strikes the row out (spec section 4.5): written strictly later, and over
   /// all partitions or the row's own.
   bool IsHidden(const EntryResolver::Place& row) const {
@@ -111,11 +113,32 @@ class HitCollector {
   }
 
   const IndexVersion& version_;
-  EntryResolver resolver_;
   std::vector<EntryResolver::Place> rows_;
   std::vector<EntryResolver::Place> deletes_;
   std::vector<std::pair<size_t, size_t>> ties_;  // ranges of hits
 };
+
+/// Takes away the state of places that are deleted, file by file, so that one vector at a time is needed and its rows are
+/// asked for together.
+Status DropDeleted(const IndexVersion& version, std::vector<EntryResolver::Place>& places) {
+  std::unordered_map<const FileState*, std::vector<uint32_t>> of_file;
+  const FileState* last = nullptr;
+  std::vector<uint32_t>* list = nullptr;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const FileState* state = places[i].state;
+    if (state == nullptr || state->deletes_id.path.empty()) continue;
+    if (state != last) list = &of_file[last = state];
+    list->push_back(static_cast<uint32_t>(i));
+  }
+  for (const auto& [state, indices] : of_file) {
+    FRAZIL_ASSIGN(const LiveDeletes::Positions deleted, EntryResolver::DeletedIn(version, *state));
+    if (deleted == nullptr) continue;
+    for (const uint32_t i : indices) {
+      if (deleted->Contains(spec::RowPosition(places[i].position))) places[i].state = nullptr;
+    }
+  }
+  return {};
+}
 
 Status CheckFollowed(const IndexVersion& version) {
   if (version.files != nullptr) return {};
@@ -141,9 +164,28 @@ Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted)
 Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted,
                                                  std::optional<uint32_t>* damaged_shard) const {
   FRAZIL_TRY(CheckFollowed(*this));
-  HitCollector collector(*this);
-  collector.hits.reserve(sorted.size());
   std::vector<ProbeHit> found;
+  FRAZIL_TRY(ProbeShards(sorted, found, damaged_shard));
+  std::vector<EntryResolver::Place> places;
+  places.reserve(found.size());
+  for (const ProbeHit& hit : found) {
+    places.push_back(EntryResolver::Locate(*this, hit.file, hit.position, hit.row_id));
+  }
+  FRAZIL_TRY(DropDeleted(*this, places));
+  HitCollector collector(*this);
+  collector.hits.reserve(std::min(found.size(), sorted.size()));
+  for (size_t begin = 0; begin < found.size();) {
+    size_t end = begin + 1;
+    while (end < found.size() && found[end].key == found[begin].key) ++end;
+    collector.Add(found[begin].key, std::span(places).subspan(begin, end - begin));
+    begin = end;
+  }
+  FRAZIL_TRY(collector.BreakTies());
+  return std::move(collector.hits);
+}
+
+Status IndexVersion::ProbeShards(std::span<const Hash96> sorted, std::vector<ProbeHit>& found,
+                                 std::optional<uint32_t>* damaged_shard) const {
   const auto num_shards = static_cast<uint32_t>(shards.size());
   for (size_t begin = 0; begin < sorted.size();) {
     const uint32_t shard = ShardOf(sorted[begin], num_shards);
@@ -151,36 +193,37 @@ Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted,
         std::partition_point(sorted.begin() + static_cast<std::ptrdiff_t>(begin), sorted.end(),
                              [&](const Hash96& hash) { return ShardOf(hash, num_shards) == shard; }) -
         sorted.begin());
-    found.clear();
+    const size_t first = found.size();
     if (Status status = Probe(shards[shard], sorted.subspan(begin, end - begin), found); !status) {
       if (status.error().code() == ErrorCode::kCorruptData && damaged_shard != nullptr) *damaged_shard = shard;
-      return tl::unexpected(std::move(status).error());
+      return status;
     }
-    for (size_t i = 0; i < found.size();) {
-      size_t next = i + 1;
-      while (next < found.size() && found[next].key == found[i].key) ++next;
-      FRAZIL_TRY(collector.Add(begin + found[i].key, std::span(found).subspan(i, next - i)));
-      i = next;
-    }
+    for (size_t i = first; i < found.size(); ++i) found[i].key += static_cast<uint32_t>(begin);
     begin = end;
   }
-  FRAZIL_TRY(collector.BreakTies());
-  return std::move(collector.hits);
+  return {};
 }
 
 Status IndexVersion::ForEachDuplicateKey(
     const std::function<Status(const Hash96&, const std::vector<KeyHit>&)>& visit) const {
   FRAZIL_TRY(CheckFollowed(*this));
   HitCollector collector(*this);
+  EntryResolver resolver(*this);
   std::vector<Entry> entries;
+  std::vector<EntryResolver::Place> places;
   for (const RunList& shard : shards) {
     ShardCursor cursor(shard);
     for (;;) {
       FRAZIL_ASSIGN(const bool has_key, cursor.NextKey(entries));
       if (!has_key) break;
       if (entries.size() < 2) continue;
+      places.clear();
+      for (const Entry& entry : entries) {
+        FRAZIL_ASSIGN(const auto place, resolver.Resolve(entry.file, entry.position, entry.row_id));
+        if (place) places.push_back(*place);
+      }
       collector.hits.clear();
-      FRAZIL_TRY(collector.Add(0, entries));
+      collector.Add(0, places);
       FRAZIL_TRY(collector.BreakTies());
       if (collector.hits.size() > 1) FRAZIL_TRY(visit(entries.front().hash, collector.hits));
     }
@@ -202,10 +245,10 @@ const table::FileScanTask* IndexVersion::FindTask(const std::string& file_path) 
   return found == tasks_.end() ? nullptr : found->second;
 }
 
-Result<std::optional<EntryResolver::Place>> EntryResolver::Resolve(FileNumber number, uint32_t position,
-                                                                   int64_t row_id) {
-  const FileState* state = version_.dictionary.Find(number);
-  if (state == nullptr) return std::nullopt;
+EntryResolver::Place EntryResolver::Locate(const IndexVersion& version, FileNumber number, uint32_t position,
+                                           int64_t row_id) {
+  const FileState* state = version.dictionary.Find(number);
+  if (state == nullptr) return {};
   Place place{.state = state, .position = position, .row_id = std::nullopt};
   // A rewrite keeps row ids, so the file that the entry names decides, not the one where the row lies today.
   if (state->file->first_row_id) {
@@ -214,16 +257,31 @@ Result<std::optional<EntryResolver::Place>> EntryResolver::Resolve(FileNumber nu
   }
   while (!place.state->is_live) {
     const Forwarding* forwarding = place.state->forwarding.get();
-    if (forwarding == nullptr) return std::nullopt;
+    if (forwarding == nullptr) return {};
     const auto target = forwarding->row_map->Find(forwarding->source, spec::RowPosition(place.position));
-    if (!target || target->output >= forwarding->outputs.size()) return std::nullopt;
+    if (!target || target->output >= forwarding->outputs.size()) return {};
     const std::optional<FileNumber> next = forwarding->outputs[target->output];
     // Outputs are always younger than their sources; anything else would be a circle.
-    if (!next || *next <= place.state->file->number) return std::nullopt;
-    place.state = version_.dictionary.Find(*next);
-    if (place.state == nullptr) return std::nullopt;
+    if (!next || *next <= place.state->file->number) return {};
+    place.state = version.dictionary.Find(*next);
+    if (place.state == nullptr) return {};
     place.position = static_cast<uint32_t>(target->position.value());
   }
+  return place;
+}
+
+Result<LiveDeletes::Positions> EntryResolver::DeletedIn(const IndexVersion& version, const FileState& state) {
+  if (LiveDeletes::Positions cached = version.deletes->FindCached(state.file->path, state.deletes_id)) return cached;
+  if (const table::FileScanTask* task = version.FindTask(state.file->path)) {
+    return version.deletes->Get(version.io, *task);
+  }
+  return version.deletes->GetByIdentity(version.io, *state.file, state.deletes_id);
+}
+
+Result<std::optional<EntryResolver::Place>> EntryResolver::Resolve(FileNumber number, uint32_t position,
+                                                                   int64_t row_id) {
+  const Place place = Locate(version_, number, position, row_id);
+  if (place.state == nullptr) return std::nullopt;
   if (place.state->deletes_id.path.empty()) return place;
   FRAZIL_ASSIGN(const bool is_deleted, IsDeleted(*place.state, place.position));
   if (is_deleted) return std::nullopt;
@@ -233,13 +291,10 @@ Result<std::optional<EntryResolver::Place>> EntryResolver::Resolve(FileNumber nu
 Result<bool> EntryResolver::IsDeleted(const FileState& state, uint32_t position) {
   auto found = deleted_.find(state.file->number);
   if (found == deleted_.end()) {
-    LiveDeletes::Positions positions = version_.deletes->FindCached(state.file->path, state.deletes_id);
-    if (positions == nullptr) {
-      if (const table::FileScanTask* task = version_.FindTask(state.file->path)) {
-        FRAZIL_ASSIGN(positions, version_.deletes->Get(version_.io, *task));
-      } else {
-        FRAZIL_ASSIGN(positions, version_.deletes->GetByIdentity(version_.io, *state.file, state.deletes_id));
-      }
+    LiveDeletes::Positions positions;
+    if (rows_left_ > 0) {
+      FRAZIL_ASSIGN(positions, DeletedIn(version_, state));
+      if (positions != nullptr) rows_left_ -= positions->cardinality();
     }
     found = deleted_.emplace(state.file->number, std::move(positions)).first;
   }

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <numeric>
 
 #include "frazil/base/sync_point.h"
 #include "frazil/index/canonical_key.h"
+#include "frazil/index/current_version.h"
 #include "frazil/index/index_checkpoint.h"
 #include "frazil/index/index_directory.h"
 #include "frazil/index/index_follow.h"
@@ -36,14 +34,15 @@ class RunKeyIndex : public KeyIndex {
     version->shards.resize(options_.num_shards);
     if (directory_ != nullptr) FRAZIL_TRY(Load(version));
     version->deletes = std::make_shared<LiveDeletes>(ShareOfBudget(kDefaultVectorBytes), options_.budget);
-    current_ = std::move(version);
+    current_ = std::make_unique<CurrentVersion>(std::move(version), std::move(damage_at_opening_),
+                                                is_writable() ? directory_.get() : nullptr);
     next_checkpoint_at_ = checkpoint_entries();
     if (options_.budget != nullptr) {
       FRAZIL_ASSIGN(run_memory_, options_.budget->Reserve(0, "runs of the key index"));
     }
     if (options_.merge_in_background) {
-      merges_ = std::make_unique<MergeThread>([this](MergePace& pace) { return MergeOne(&pace); },
-                                              [this] { return MostRuns(*Current()) > kPilingUp; });
+      merges_ = std::make_unique<MergeThread>([this](MergePace& pace) { return current_->MergeOne(&pace); },
+                                              [this] { return current_->MostRuns() > kPilingUp; });
     }
     return {};
   }
@@ -75,15 +74,12 @@ class RunKeyIndex : public KeyIndex {
   }
 
   Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) override {
-    for (uint32_t attempt = 0;; ++attempt) {
+    for (size_t attempt = 0;; ++attempt) {
       const std::shared_ptr<const IndexVersion> version = Current();
       std::optional<uint32_t> damaged_shard;
       auto hits = version->LookUp(sorted, &damaged_shard);
-      if (hits || !damaged_shard || !table_ || attempt > options_.num_shards) return hits;
-      {
-        const std::lock_guard lock(mutex_);
-        damage_[*damaged_shard] = hits.error().ToString();
-      }
+      if (hits || !damaged_shard || !table_ || attempt > version->shards.size()) return hits;
+      current_->SetDamage(*damaged_shard, hits.error().ToString());
       const spec::Snapshot* snapshot =
           version->snapshot ? table_->metadata()->FindSnapshot(*version->snapshot) : nullptr;
       if (version->snapshot && snapshot == nullptr) return hits;
@@ -94,7 +90,7 @@ class RunKeyIndex : public KeyIndex {
   Status Checkpoint() override {
     if (!is_writable() || Current()->files == nullptr || Current() == checkpointed_) return {};
     SyncPoint::Hit("key_index.checkpoint.before");
-    FRAZIL_TRY(FlushMemoryRuns());
+    FRAZIL_TRY(current_->FlushMemoryRuns(options_.executor));
     FRAZIL_TRY(WriteManifest({}));
     SyncPoint::Hit("key_index.checkpoint.after");
     return {};
@@ -143,7 +139,7 @@ class RunKeyIndex : public KeyIndex {
     status.num_row_maps = static_cast<int64_t>(row_maps.size());
     for (const table::RowMap* row_map : row_maps) status.memory_bytes += row_map->memory_bytes();
     status.memory_bytes += version->deletes->memory_bytes();
-    status.entries_forwarded = num_forwarded_;
+    status.entries_forwarded = current_->entries_forwarded();
     status.rebuilt_shards = rebuilt_shards_;
     return status;
   }
@@ -191,7 +187,7 @@ class RunKeyIndex : public KeyIndex {
     }
     version = std::move(loaded.version);
     incomplete_ = std::move(loaded.incomplete);
-    damage_ = std::move(loaded.damaged_shards);
+    damage_at_opening_ = std::move(loaded.damaged_shards);
     for (const std::string& why : loaded.lost_row_maps) {
       Notice(fmt::format("the files of a rewrite are read again, since the index lost its row map: {}", why));
     }
@@ -203,16 +199,13 @@ class RunKeyIndex : public KeyIndex {
 
   // ---- following
 
-  std::shared_ptr<const IndexVersion> Current() const {
-    const std::lock_guard lock(mutex_);
-    return current_;
-  }
+  std::shared_ptr<const IndexVersion> Current() const { return current_->Get(); }
 
   bool IsAt(const table::Table& table, const spec::Snapshot* snapshot) const {
-    const std::lock_guard lock(mutex_);
+    const std::shared_ptr<const IndexVersion> version = Current();
     const auto id = snapshot == nullptr ? std::nullopt : std::optional(snapshot->id);
-    return current_->files != nullptr && current_->snapshot == id && damage_.empty() && incomplete_.empty() &&
-           current_->files->schema->SameAs(*table.metadata()->schema());
+    return version->files != nullptr && version->snapshot == id && incomplete_.empty() && current_->damage().empty() &&
+           version->files->schema->SameAs(*table.metadata()->schema());
   }
 
   Status Advance(const table::Table& table, const spec::Snapshot* snapshot,
@@ -238,7 +231,10 @@ class RunKeyIndex : public KeyIndex {
     FRAZIL_ASSIGN(std::vector<RunList> added, ReadKeys(follow));
     const std::shared_ptr<IndexVersion> next = follow.MakeVersion();
     FRAZIL_TRY(ReserveForRuns(*next, added));
-    Install(next, std::move(added), damaged_shards);
+    for (const RunList& runs : added) {
+      for (const std::shared_ptr<const Run>& run : runs) entries_since_checkpoint_ += run->num_entries();
+    }
+    current_->Advance(next, std::move(added), damaged_shards);
     follow.UpdateNumbers(live_);
     incomplete_.clear();
     live_files_.reset();
@@ -249,9 +245,8 @@ class RunKeyIndex : public KeyIndex {
 
   /// Shards that are to be filled again.
   std::vector<bool> SayDamage() {
-    const std::lock_guard lock(mutex_);
-    std::vector<bool> damaged_shards(current_->shards.size());
-    for (const auto& [shard, why] : damage_) {
+    std::vector<bool> damaged_shards(Current()->shards.size());
+    for (const auto& [shard, why] : current_->damage()) {
       damaged_shards[shard] = true;
       const std::string line = fmt::format("shard {}: {}", shard, why);
       if (std::find(rebuilt_shards_.begin(), rebuilt_shards_.end(), line) != rebuilt_shards_.end()) continue;
@@ -299,48 +294,10 @@ class RunKeyIndex : public KeyIndex {
       if (state.forwarding != nullptr) kept.insert(directory_->PathOf(state.forwarding->file_name));
     });
     if (Current()->files != nullptr) {
-      FRAZIL_TRY(FlushMemoryRuns());
+      FRAZIL_TRY(current_->FlushMemoryRuns(options_.executor));
       FRAZIL_TRY(WriteManifest(kept));
     }
     return resize();
-  }
-
-  void Install(const std::shared_ptr<IndexVersion>& next, std::vector<RunList> added,
-               const std::vector<bool>& damaged_shards) {
-    const std::lock_guard install_lock(install_mutex_);
-    const std::lock_guard lock(mutex_);
-    // Merges may have replaced runs meanwhile, so what is there now counts.
-    for (size_t shard = 0; shard < added.size(); ++shard) {
-      for (const std::shared_ptr<const Run>& run : added[shard]) entries_since_checkpoint_ += run->num_entries();
-      RunList& runs = next->shards.emplace_back(std::move(added[shard]));
-      if (damaged_shards[shard]) {
-        damage_.erase(static_cast<uint32_t>(shard));
-      } else {
-        runs.insert(runs.end(), current_->shards[shard].begin(), current_->shards[shard].end());
-      }
-    }
-    if (has_merged_) ForgetUnneeded(*next);
-    has_merged_ = false;
-    current_ = next;
-  }
-
-  /// Entries and row maps that nobody can need any more.
-  static void ForgetUnneeded(IndexVersion& version) {
-    std::vector<FileNumber> named;
-    for (RunList& runs : version.shards) {
-      std::erase_if(runs, [&](const std::shared_ptr<const Run>& run) {
-        const std::vector<FileNumber>& numbers = run->file_numbers();
-        return std::none_of(numbers.begin(), numbers.end(),
-                            [&](FileNumber number) { return version.dictionary.Find(number) != nullptr; });
-      });
-      for (const std::shared_ptr<const Run>& run : runs) {
-        for (const FileNumber number : run->file_numbers()) {
-          const FileState* state = version.dictionary.Find(number);
-          if (state != nullptr && !state->is_live) named.push_back(number);
-        }
-      }
-    }
-    version.dictionary.ForgetUnneeded(named);
   }
 
   // ---- checkpoints
@@ -377,159 +334,31 @@ class RunKeyIndex : public KeyIndex {
     }
   }
 
-  Status FlushMemoryRuns() {
-    // Background merges of memory runs are short; one that has begun is finished or given up at its install.
-    const std::shared_ptr<const IndexVersion> version = Current();
-    const size_t num_shards = version->shards.size();
-    std::vector<std::shared_ptr<const Run>> flushed(num_shards);
-    std::vector<std::string> paths(num_shards);
-    const auto flush = [&](size_t shard) -> Status {
-      const RunList runs = MemoryRuns(version->shards[shard]);
-      if (runs.empty()) return {};
-      paths[shard] = directory_->NewRunPath();
-      FRAZIL_ASSIGN(flushed[shard],
-                    MergeAtVersion(*version, runs, local_files(), paths[shard], nullptr, num_forwarded_));
-      return {};
-    };
-    if (options_.executor != nullptr) {
-      FRAZIL_TRY(options_.executor->ParallelFor(num_shards, flush));
-    } else {
-      for (size_t shard = 0; shard < num_shards; ++shard) FRAZIL_TRY(flush(shard));
-    }
-    const std::lock_guard install_lock(install_mutex_);
-    const std::lock_guard lock(mutex_);
-    auto next = std::make_shared<IndexVersion>(*current_);
-    for (size_t shard = 0; shard < num_shards; ++shard) {
-      if (paths[shard].empty()) continue;
-      // A merge of some of these may have been installed meanwhile: it holds nothing but their entries.
-      std::erase_if(next->shards[shard], [](const std::shared_ptr<const Run>& run) { return run->in_memory(); });
-      if (flushed[shard] != nullptr) next->shards[shard].insert(next->shards[shard].begin(), flushed[shard]);
-    }
-    has_merged_ = true;
-    current_ = next;
-    return {};
-  }
-
-  static RunList MemoryRuns(const RunList& runs) {
-    RunList chosen;
-    for (const std::shared_ptr<const Run>& run : runs) {
-      if (run->in_memory()) chosen.push_back(run);
-    }
-    return chosen;
-  }
-
   Status WriteManifest(std::set<std::string> also_kept) {
-    // No merge may come to its end between the list of runs and the deletion of all others.
-    const std::lock_guard install_lock(install_mutex_);
-    std::shared_ptr<const IndexVersion> version;
-    {
-      const std::lock_guard lock(mutex_);
-      auto next = std::make_shared<IndexVersion>(*current_);
-      ForgetUnneeded(*next);
-      has_merged_ = false;
-      current_ = next;
-      version = next;
-    }
-    also_kept.insert(being_merged_.begin(), being_merged_.end());
-    FRAZIL_TRY(directory_->WriteManifest(MakeManifest(*version, options_.table_uuid, key_version_), also_kept));
-    checkpointed_ = version;
+    FRAZIL_ASSIGN(checkpointed_, current_->WriteManifest(options_.table_uuid, key_version_, std::move(also_kept)));
     is_checkpoint_failing_ = false;
     entries_since_checkpoint_ = 0;
     next_checkpoint_at_ = checkpoint_entries();
-    if (options_.budget != nullptr) FRAZIL_TRY(run_memory_.Resize(MemoryBytes(version->shards)));
+    if (options_.budget != nullptr) (void)run_memory_.Resize(MemoryBytes(checkpointed_->shards));  // less than before
     return {};
   }
 
   // ---- merging
 
-  static size_t MostRuns(const IndexVersion& version) {
-    size_t most = 0;
-    for (const RunList& runs : version.shards) most = std::max(most, runs.size());
-    return most;
-  }
-
   /// Errors wait for WaitForMerges(): the index is right without merges.
   void Merge() {
     if (merges_ == nullptr) {
       (void)MergeAll();
-    } else if (merges_->Wake(); MostRuns(*Current()) > kTooMany) {
+    } else if (merges_->Wake(); current_->MostRuns() > kTooMany) {
       (void)merges_->WaitUntilIdle();
     }
   }
 
   Status MergeAll() {
     for (;;) {
-      FRAZIL_ASSIGN(const bool did_one, MergeOne(nullptr));
+      FRAZIL_ASSIGN(const bool did_one, current_->MergeOne(nullptr));
       if (!did_one) return {};
     }
-  }
-
-  struct MergeJob {
-    std::shared_ptr<const IndexVersion> version;
-    uint32_t shard = 0;
-    RunList inputs;
-    std::string path;  ///< empty: in memory
-  };
-
-  std::optional<MergeJob> ChooseJob() {
-    const std::lock_guard install_lock(install_mutex_);
-    const std::shared_ptr<const IndexVersion> version = Current();
-    if (version->files == nullptr) return std::nullopt;
-    for (uint32_t shard = 0; shard < version->shards.size(); ++shard) {
-      const RunList& runs = version->shards[shard];
-      {
-        const std::lock_guard lock(mutex_);
-        if (damage_.contains(shard)) continue;
-      }
-      std::vector<MergeCandidate> candidates = CandidatesOf(*version, runs);
-      // A reader leaves the files alone.
-      std::optional<MergeChoice> choice = ChooseMerge(candidates);
-      if (!choice || (!candidates[choice->begin].in_memory && !is_writable())) continue;
-      MergeJob job{.version = version,
-                   .shard = shard,
-                   .inputs = {runs.begin() + static_cast<std::ptrdiff_t>(choice->begin),
-                              runs.begin() + static_cast<std::ptrdiff_t>(choice->end)},
-                   .path = ""};
-      if (!candidates[choice->begin].in_memory) {
-        job.path = directory_->NewRunPath();
-        being_merged_.insert(job.path);
-      }
-      return job;
-    }
-    return std::nullopt;
-  }
-
-  /// On the thread of merges, or on the owner's where there is none.
-  Result<bool> MergeOne(MergePace* pace) {
-    const std::optional<MergeJob> job = ChooseJob();
-    if (!job) return false;
-    SyncPoint::Hit("key_index.merge.before");
-    auto merged = MergeAtVersion(*job->version, job->inputs, local_files(), job->path, pace, num_forwarded_);
-    SyncPoint::Hit("key_index.merge.after");
-    const std::lock_guard install_lock(install_mutex_);
-    being_merged_.erase(job->path);
-    if (!merged) {
-      if (merged.error().code() != ErrorCode::kCorruptData) return tl::unexpected(std::move(merged).error());
-      const std::lock_guard lock(mutex_);
-      damage_[job->shard] = merged.error().ToString();
-      return true;
-    }
-    const std::lock_guard lock(mutex_);
-    const RunList& now = current_->shards[job->shard];
-    const auto at = std::search(now.begin(), now.end(), job->inputs.begin(), job->inputs.end());
-    if (at == now.end()) {
-      // A checkpoint or a repair was faster.
-      if (!job->path.empty()) (void)directory_->files().Delete({job->path});
-      return true;
-    }
-    auto next = std::make_shared<IndexVersion>(*current_);
-    RunList& runs = next->shards[job->shard];
-    const auto begin = runs.begin() + (at - now.begin());
-    const auto rest = runs.erase(begin, begin + static_cast<std::ptrdiff_t>(job->inputs.size()));
-    if (*merged != nullptr) runs.insert(rest, *std::move(merged));
-    has_merged_ = true;
-    current_ = next;
-    return true;
   }
 
   // ---- memory
@@ -566,16 +395,8 @@ class RunKeyIndex : public KeyIndex {
   int64_t next_checkpoint_at_ = 0;
   int64_t entries_since_checkpoint_ = 0;  ///< that came to be read from the table again after a crash
 
-  /// Taken before mutex_, and for as long as files may not appear or go.
-  std::mutex install_mutex_;
-  std::set<std::string> being_merged_;  ///< paths; guarded by install_mutex_
-
-  mutable std::mutex mutex_;  // guards what follows
-  std::shared_ptr<const IndexVersion> current_;
-  std::map<uint32_t, std::string> damage_;  ///< shards to fill again, and why
-  bool has_merged_ = false;                 ///< so that row maps may have become needless
-
-  std::atomic<int64_t> num_forwarded_ = 0;
+  std::map<uint32_t, std::string> damage_at_opening_;
+  std::unique_ptr<CurrentVersion> current_;
   std::unique_ptr<MergeThread> merges_;  // last: its thread uses the others
 };
 

@@ -1,0 +1,596 @@
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "frazil/base/sync_point.h"
+#include "frazil/base/test_support.h"
+#include "frazil/index/canonical_key.h"
+#include "frazil/index/key_index.h"
+#include "frazil/index/model_table_test_support.h"
+#include "frazil/io/fault_injecting_file_io.h"
+
+namespace frazil::index {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr uint64_t kSeed = 7;
+
+/// A table of a model, and an index of it in a folder.
+class KeyIndexDiskTest : public ::testing::Test {
+ protected:
+  KeyIndexDiskTest() {
+    auto key = CanonicalKey::Make(*table_.schema(), kSeed);
+    EXPECT_THAT(key, IsOk());
+    arrow::Int32Builder builder;
+    for (int32_t id = 0; id < 64; ++id) EXPECT_TRUE(builder.Append(id).ok());
+    const auto hashes = key->HashRows({*builder.Finish()});
+    EXPECT_THAT(hashes, IsOk());
+    for (size_t id = 0; id < 64; ++id) ids_[(*hashes)[id]] = static_cast<int64_t>(id);
+    for (const auto& [hash, id] : ids_) sorted_.push_back(hash);
+  }
+
+  KeyIndexOptions Options() {
+    return {.directory = folder_.path().string(),
+            .table_uuid = table_.uuid(),
+            .schema = table_.schema(),
+            .seed = kSeed,
+            .num_shards = 4,
+            .merge_in_background = false,
+            .on_notice = [this](const std::string& line) { notices_.push_back(line); }};
+  }
+  Result<std::unique_ptr<KeyIndex>> TryOpen() { return OpenKeyIndex(Options()); }
+  std::unique_ptr<KeyIndex> Open() {
+    auto index = TryOpen();
+    EXPECT_THAT(index, IsOk());
+    return *std::move(index);
+  }
+
+  Status Follow(KeyIndex& index) {
+    const table::Table table = table_.Handle();
+    return index.FollowTo(table, table.metadata()->current_snapshot(), {});
+  }
+
+  std::string Insert(const std::vector<int64_t>& ids, std::vector<std::optional<int64_t>> row_ids = {}) {
+    const auto file = table_.Write(ids, std::move(row_ids));
+    table_.Add(file);
+    table_.Commit();
+    return file->path;
+  }
+  /// Reading the file would fail from now on.
+  Bytes MakeUnreadable(const std::string& path) {
+    Bytes bytes = *table_.io()->ReadFile(path);
+    table_.io()->Overwrite(path, Bytes(4));
+    return bytes;
+  }
+
+  /// What the index finds of ids 0 to 63.
+  std::vector<ModelRow> Find(KeyIndex& index) {
+    return Find([&](auto sorted) { return index.LookUp(sorted); });
+  }
+  std::vector<ModelRow> Find(const KeyIndexView& view) {
+    return Find([&](auto sorted) { return view.LookUp(sorted); });
+  }
+
+  std::vector<std::string> FilesOf(const std::string& prefix) {
+    std::vector<std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
+      if (file.path().filename().string().starts_with(prefix)) files.push_back(file.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  /// Changes one byte of every page's worth of a file, so that whatever page is read is damaged.
+  static void DamagePages(const std::string& path) {
+    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto pages = static_cast<std::streamoff>(std::filesystem::file_size(path) / 4096);
+    for (std::streamoff page = 0; page < pages; ++page) {
+      bytes.seekp(page * 4096 + 5);
+      bytes.put('\x5a');
+    }
+  }
+
+  TempDir folder_;
+  ModelTable table_{3};
+  std::vector<std::string> notices_;
+  std::vector<Hash96> sorted_;  ///< of ids 0 to 63
+
+ private:
+  std::vector<ModelRow> Find(const std::function<Result<std::vector<KeyHit>>(std::span<const Hash96>)>& look_up) {
+    const auto hits = look_up(sorted_);
+    EXPECT_THAT(hits, IsOk());
+    std::vector<ModelRow> rows;
+    if (!hits) return rows;
+    for (const KeyHit& hit : *hits) {
+      rows.push_back({ids_[sorted_[hit.key]], hit.file_path(), hit.position.value(),
+                      hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  std::map<Hash96, int64_t> ids_;
+};
+
+std::vector<int64_t> Range(int64_t from, int64_t to) {
+  std::vector<int64_t> ids;
+  for (int64_t id = from; id < to; ++id) ids.push_back(id);
+  return ids;
+}
+
+// ---- checkpoints
+
+TEST_F(KeyIndexDiskTest, AReopenedIndexReadsNoKeysAgain) {
+  const std::string path = Insert(Range(0, 40));
+  table_.Kill(path, {3, 5});
+  table_.Commit();
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    EXPECT_EQ(index->status().num_memory_runs, 0);
+    EXPECT_GT(index->status().run_bytes, 0);
+  }
+  MakeUnreadable(path);
+  const auto index = Open();
+  EXPECT_EQ(index->snapshot_id(), table_.Handle().metadata()->current_snapshot_id);
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
+TEST_F(KeyIndexDiskTest, AnOpenedIndexAnswersOnlyAfterItHasFollowed) {
+  Insert({1});
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  const auto index = Open();
+  const Hash96 any;
+  EXPECT_THAT(index->LookUp({&any, 1}), IsError(ErrorCode::kInternal, "has not followed"));
+}
+
+TEST_F(KeyIndexDiskTest, WhatIsNotInTheCheckpointComesFromTheTable) {
+  const std::string old_path = Insert(Range(0, 20));
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    Insert(Range(20, 30));
+    table_.Kill(old_path, {0, 1});
+    table_.Commit();
+    ASSERT_THAT(Follow(*index), IsOk());
+  }
+  table_.Revive(old_path);
+  Insert(Range(30, 33));
+  MakeUnreadable(old_path);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+// Bits that were set at the checkpoint are gone, and so is the Puffin that held them: nobody can say which rows came back.
+TEST_F(KeyIndexDiskTest, RowsThatCameBackWhileTheIndexWasClosedAreFoundWithoutTheOldVector) {
+  const std::string path = Insert(Range(0, 20));
+  const int64_t before = table_.history().rbegin()->first;
+  table_.Kill(path, {0, 1, 2});
+  table_.Commit();
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  table_.SetHead(before);
+  table_.Kill(path, {7});
+  table_.Commit();
+  table_.ExpireAllButHead();
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+TEST_F(KeyIndexDiskTest, FollowingWritesACheckpointWhenEnoughHasGathered) {
+  KeyIndexOptions options = Options();
+  options.checkpoint_entries = 10;
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
+  Insert(Range(0, 6));
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_THAT(FilesOf("manifest-"), IsEmpty());
+  Insert(Range(6, 12));
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_THAT(FilesOf("manifest-"), SizeIs(1));
+  EXPECT_EQ(index->status().num_memory_runs, 0);
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+TEST_F(KeyIndexDiskTest, AFullDiskIsSaidOnceAndTheIndexGoesOnInMemory) {
+  std::atomic<bool> is_full = true;
+  KeyIndexOptions options = Options();
+  options.checkpoint_entries = 10;
+  options.local_files = std::make_shared<io::FaultInjectingFileIO>(
+      io::MakeLocalFileIO(), [&](std::string_view operation, const std::string& path) -> Status {
+        if (is_full && operation == "append") return Fail(ErrorCode::kIo, "disk full: {}", path);
+        return {};
+      });
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
+  for (int64_t i = 0; i < 5; ++i) {
+    Insert(Range(i * 8, i * 8 + 8));
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+  }
+  ASSERT_THAT(notices_, SizeIs(1));
+  EXPECT_THAT(notices_[0], HasSubstr("disk full"));
+  EXPECT_THAT(index->Checkpoint(), IsError(ErrorCode::kIo, "disk full"));
+  is_full = false;
+  EXPECT_THAT(index->Checkpoint(), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+// Whatever local operation fails, and whenever: what is opened next equals the table.
+TEST_F(KeyIndexDiskTest, AnyFailedWriteLeavesAFolderThatOpensAndFollows) {
+  for (int fail_at = 0; fail_at < 60; fail_at += 1 + fail_at / 8) {
+    std::atomic<int> next = 0;
+    {
+      KeyIndexOptions options = Options();
+      options.checkpoint_entries = 6;
+      options.local_files = std::make_shared<io::FaultInjectingFileIO>(
+          io::MakeLocalFileIO(), [&](std::string_view operation, const std::string& path) -> Status {
+            // From then on nothing is written: as a kill leaves it.
+            const bool writes =
+                operation != "open" && operation != "read" && operation != "list" && operation != "exists";
+            if (writes && next++ >= fail_at) return Fail(ErrorCode::kIo, "gone: {}", path);
+            return {};
+          });
+      const auto index = OpenKeyIndex(std::move(options));
+      if (index) {
+        for (int64_t i = 0; i < 3; ++i) {
+          Insert({fail_at % 8 * 8 + i, fail_at % 8 * 8 + i + 3});
+          ASSERT_THAT(Follow(**index), IsOk());
+          (void)(*index)->Checkpoint();
+        }
+      }
+    }
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk()) << fail_at;
+    ASSERT_EQ(Find(*index), table_.LiveRows()) << fail_at;
+    ASSERT_THAT(index->Verify(table_.Handle(), {}), IsOk()) << fail_at;
+    ASSERT_THAT(index->Checkpoint(), IsOk()) << fail_at;
+  }
+  EXPECT_THAT(notices_, Not(Contains(HasSubstr("lost entries"))));
+}
+
+// ---- damage
+
+TEST_F(KeyIndexDiskTest, OnlyTheShardOfALostRunIsFilledAgain) {
+  Insert(Range(0, 60));
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  const std::string lost = FilesOf("run-").at(1);
+  std::filesystem::remove(lost);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(index->Verify(table_.Handle(), {}), IsOk());
+  EXPECT_EQ(index->status().num_entries, 60);
+  ASSERT_THAT(index->status().rebuilt_shards, SizeIs(1));
+  EXPECT_THAT(index->status().rebuilt_shards[0], HasSubstr(lost));
+  ASSERT_THAT(notices_, SizeIs(1));
+  EXPECT_THAT(notices_[0], HasSubstr(lost));
+  // The repair is durable.
+  EXPECT_THAT(FilesOf("run-"), SizeIs(4));
+}
+
+TEST_F(KeyIndexDiskTest, ADamagedPageIsNoticedAtTheLookUpAndMendedAtOnce) {
+  Insert(Range(0, 60));
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  for (const std::string& run : FilesOf("run-")) DamagePages(run);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  const auto view = index->View();
+  EXPECT_THAT(view->LookUp(sorted_), IsError(ErrorCode::kCorruptData, "run-"));
+  EXPECT_THAT(index->Verify(table_.Handle(), {}), IsError(ErrorCode::kCorruptData, "run-"));
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(index->status().rebuilt_shards, SizeIs(4));
+  EXPECT_THAT(index->Verify(table_.Handle(), {}), IsOk());
+}
+
+TEST_F(KeyIndexDiskTest, ADamagedManifestMeansARebuildThatIsSaid) {
+  Insert(Range(0, 10));
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  std::filesystem::resize_file(FilesOf("manifest-").at(0), 20);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  ASSERT_THAT(notices_, SizeIs(1));
+  EXPECT_THAT(notices_[0], HasSubstr("manifest-"));
+}
+
+TEST_F(KeyIndexDiskTest, AnIndexOfAnotherTableOrKeyIsBuiltAgain) {
+  Insert(Range(0, 10));
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  KeyIndexOptions options = Options();
+  options.seed = kSeed + 1;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(options));
+    EXPECT_EQ(index->snapshot_id(), std::nullopt);
+    EXPECT_THAT(notices_, Contains(HasSubstr("another version")));
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  options.table_uuid = "other";
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(options));
+  EXPECT_THAT(notices_, Contains(HasSubstr("another table")));
+  EXPECT_THAT(FilesOf("run-"), IsEmpty());
+}
+
+// ---- sharing
+
+TEST_F(KeyIndexDiskTest, OneProcessWritesAndOthersReadWhatItCheckpointed) {
+  Insert(Range(0, 10));
+  KeyIndexOptions reading = Options();
+  reading.mode = KeyIndexOptions::Mode::kReadOnly;
+  EXPECT_THAT(OpenKeyIndex(reading), IsError(ErrorCode::kNotFound, folder_.path().string()));
+  const auto writer = Open();
+  EXPECT_THAT(TryOpen(), IsError(ErrorCode::kFenced, "in use by process"));
+  ASSERT_THAT(Follow(*writer), IsOk());
+  ASSERT_THAT(writer->Checkpoint(), IsOk());
+  const auto files = FilesOf("");
+  Insert(Range(10, 20));
+  ASSERT_OK_AND_ASSIGN(const auto reader, OpenKeyIndex(reading));
+  ASSERT_THAT(Follow(*reader), IsOk());
+  EXPECT_EQ(Find(*reader), table_.LiveRows());
+  EXPECT_THAT(reader->Checkpoint(), IsOk());
+  EXPECT_EQ(FilesOf(""), files) << "a reader writes nothing";
+}
+
+TEST_F(KeyIndexDiskTest, AViewStaysWhatItWasWhileTheIndexGoesOn) {
+  const std::string path = Insert(Range(0, 10));
+  auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_THAT(index->Checkpoint(), IsOk());
+  const auto view = index->View();
+  const std::vector<ModelRow> then = table_.LiveRows();
+  table_.Kill(path, {1, 2, 3});
+  table_.Commit();
+  for (int64_t i = 0; i < 12; ++i) {
+    Insert({20 + i});
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  EXPECT_EQ(Find(*view), then);
+  EXPECT_NE(view->FindTask(path), nullptr);
+  index.reset();
+  EXPECT_EQ(Find(*view), then);
+}
+
+TEST_F(KeyIndexDiskTest, TooLittleMemoryIsAnErrorThatLeavesTheIndexAsItWas) {
+  MemoryBudget budget(int64_t{1} << 20);
+  KeyIndexOptions options = Options();
+  options.directory = "";
+  options.budget = &budget;
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
+  ASSERT_THAT(Follow(*index), IsOk());
+  Insert(Range(0, 10));
+  ASSERT_OK_AND_ASSIGN(auto taken, budget.Reserve((1 << 20) - 100, "somebody else"));
+  EXPECT_THAT(Follow(*index), IsError(ErrorCode::kResourceExhausted, "memory limit"));
+  EXPECT_THAT(Find(*index), IsEmpty());
+  taken.Release();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+// ---- row maps
+
+class KeyIndexForwardingTest : public KeyIndexDiskTest {
+ protected:
+  /// Rewrites whole files into one, rows in order, with a row map.
+  std::string Rewrite(const std::vector<std::string>& paths) {
+    table::RowMapWriter writer;
+    std::vector<int64_t> ids;
+    std::vector<std::optional<int64_t>> row_ids;
+    std::vector<std::pair<uint32_t, int64_t>> lengths;
+    for (const std::string& path : paths) {
+      const ModelEntry& entry = table_.state().files.at(path);
+      format::DeletionVector dropped;
+      EXPECT_THAT(dropped.AddAll({std::vector<int64_t>(entry.dead.begin(), entry.dead.end())}), IsOk());
+      const uint32_t source = writer.AddSource({.path = path,
+                                                .sequence_number = spec::SequenceNumber(entry.sequence),
+                                                .first_row_id = spec::RowId(*entry.first_row_id),
+                                                .record_count = static_cast<int64_t>(entry.file->ids.size())},
+                                               std::move(dropped));
+      int64_t length = 0;
+      for (const int64_t p : table_.state().LivePositions(entry)) {
+        ids.push_back(entry.file->ids[static_cast<size_t>(p)]);
+        row_ids.push_back(entry.RowIdAt(p));
+        ++length;
+      }
+      lengths.emplace_back(source, length);
+    }
+    const auto file = table_.Write(ids, row_ids);
+    const uint32_t output = writer.AddOutput({.path = file->path, .record_count = static_cast<int64_t>(ids.size())});
+    int64_t start = 0;
+    for (const auto& [source, length] : lengths) {
+      EXPECT_THAT(writer.AddOrderKept(source, 0, output, start, length), IsOk());
+      start += length;
+    }
+    row_map_ = table_.NewPath("rowmap");
+    EXPECT_THAT(writer.Write(*table_.io(), row_map_), IsOk());
+    for (const std::string& path : paths) table_.Remove(path);
+    table_.Add(file);
+    table_.Commit({{table::kRowMapSummaryKey, row_map_}});
+    return file->path;
+  }
+
+  std::string row_map_;
+};
+
+TEST_F(KeyIndexForwardingTest, ARewriteWithARowMapCostsNoScan) {
+  const std::string first = Insert(Range(0, 20));
+  const std::string second = Insert(Range(20, 40));
+  table_.Kill(first, {1, 2});
+  table_.Commit();
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  const int64_t entries = index->status().num_entries;
+  const std::string output = Rewrite({first, second});
+  MakeUnreadable(output);
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_EQ(index->status().num_row_maps, 1);
+  EXPECT_LE(index->status().num_entries, entries) << "entries stay as they are";
+}
+
+/// Merges do not begin before Go().
+class MergeStop {
+ public:
+  MergeStop() {
+    SyncPoint::Listen([this](std::string_view name) {
+      if (name == "key_index.merge.before") went_.wait();
+    });
+  }
+  ~MergeStop() {
+    Go();
+    SyncPoint::Listen({});
+  }
+  void Go() const {
+    if (!has_gone_.exchange(true)) go_.set_value();
+  }
+
+ private:
+  mutable std::atomic<bool> has_gone_ = false;
+  mutable std::promise<void> go_;
+  const std::shared_future<void> went_ = go_.get_future().share();
+};
+
+TEST_F(KeyIndexForwardingTest, ChainsOfRowMapsAreFollowedAndSurviveARestart) {
+  KeyIndexOptions options = Options();
+  options.merge_in_background = true;
+  std::string path = Insert(Range(0, 20));
+  std::vector<std::string> outputs;
+  {
+    const MergeStop stop;
+    ASSERT_OK_AND_ASSIGN(auto index, OpenKeyIndex(options));
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    for (int i = 0; i < 3; ++i) {
+      table_.Kill(path, {i});
+      table_.Commit();
+      path = Rewrite({path});
+      outputs.push_back(path);
+      ASSERT_THAT(Follow(*index), IsOk());
+      ASSERT_THAT(table_.io()->Delete({row_map_}), IsOk());  // the index has its own copy
+    }
+    EXPECT_EQ(index->status().num_row_maps, 3);
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    EXPECT_THAT(FilesOf("rowmap-"), SizeIs(3));
+    for (const std::string& output : outputs) MakeUnreadable(output);
+    stop.Go();  // or closing would wait for ever
+    index.reset();
+  }
+  const MergeStop stop;
+  ASSERT_OK_AND_ASSIGN(auto index, OpenKeyIndex(options));
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_EQ(index->status().entries_forwarded, 0);
+  stop.Go();
+  ASSERT_THAT(index->WaitForMerges(), IsOk());
+  EXPECT_EQ(index->status().entries_forwarded, 17);
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  index.reset();
+}
+
+TEST_F(KeyIndexForwardingTest, AfterARowMapOfTheIndexIsLostTheFilesThatItLedToAreReadAgain) {
+  std::string path = Insert(Range(0, 20));
+  KeyIndexOptions options = Options();
+  options.merge_in_background = true;
+  {
+    const MergeStop stop;
+    ASSERT_OK_AND_ASSIGN(auto index, OpenKeyIndex(options));
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    for (int i = 0; i < 2; ++i) {
+      path = Rewrite({path});
+      ASSERT_THAT(Follow(*index), IsOk());
+    }
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    stop.Go();
+  }
+  const std::string lost = FilesOf("rowmap-").at(0);
+  std::filesystem::remove(lost);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(notices_, Contains(HasSubstr(lost)));
+}
+
+TEST_F(KeyIndexForwardingTest, ALostRowMapMeansAScan) {
+  const std::string first = Insert(Range(0, 20));
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  Rewrite({first});
+  ASSERT_THAT(table_.io()->Delete({row_map_}), IsOk());
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_EQ(index->status().num_row_maps, 0);
+  EXPECT_THAT(notices_, Contains(HasSubstr(row_map_)));
+}
+
+// The entry of a dead row is merged away, a rollback revives the row, a rewrite carries it, and only then the index follows.
+TEST_F(KeyIndexForwardingTest, ARowThatCameBackBeforeItsFileWasRewrittenIsFound) {
+  const std::string path = Insert(Range(0, 20));
+  const int64_t before = table_.history().rbegin()->first;
+  table_.Kill(path, {4, 5, 6});
+  table_.Commit();
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_THAT(index->Checkpoint(), IsOk());  // rewrites the runs: the entries of the dead rows go
+  EXPECT_EQ(index->status().num_entries, 17);
+  table_.SetHead(before);
+  table_.Kill(path, {0});
+  table_.Commit();
+  Rewrite({path});
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_EQ(index->status().num_row_maps, 1) << "all other rows are forwarded";
+  EXPECT_EQ(index->status().num_entries, 19) << "three were scanned; merges dropped the one that is dead now";
+}
+
+TEST_F(KeyIndexForwardingTest, MergesMoveEntriesAndThenTheRowMapGoes) {
+  const std::string first = Insert(Range(0, 20));
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  Rewrite({first});
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_THAT(index->WaitForMerges(), IsOk());
+  ASSERT_THAT(index->Checkpoint(), IsOk());
+  EXPECT_EQ(index->status().entries_forwarded, 20);
+  EXPECT_EQ(index->status().num_row_maps, 0);
+  EXPECT_EQ(index->status().num_files, 1);
+  EXPECT_THAT(FilesOf("rowmap-"), IsEmpty());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+}  // namespace
+}  // namespace frazil::index
