@@ -1,0 +1,262 @@
+// The key index alone: a first load, then batches of upserts of random keys, as an ingest asks for them.
+//
+// FRAZIL_BENCH_KEYS (10000000) keys in files of a million rows, FRAZIL_BENCH_BATCHES (20) batches of a million keys each, all
+// of them updates. Data files do not exist: their writer knows the keys. Vectors are real, in memory. Counters are keys per
+// second of process CPU, merges and checkpoints included: load, look-up (with its dead rows struck out), follow (entries in,
+// vectors compared) and both together.
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <unordered_map>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "frazil/base/uuid.h"
+#include "frazil/catalog/memory_catalog.h"
+#include "frazil/format/deletion_vector.h"
+#include "frazil/format/manifest_file.h"
+#include "frazil/format/puffin.h"
+#include "frazil/index/key_index.h"
+#include "frazil/io/memory_file_io.h"
+#include "frazil/table/table.h"
+
+namespace frazil {
+namespace {
+
+constexpr int64_t kRowsPerFile = 1'000'000;
+
+int64_t FromEnvironment(const char* name, int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoll(text);
+}
+
+template <typename T>
+T Must(Result<T> result) {
+  if (!result) {
+    fmt::print(stderr, "{}\n", result.error().ToString());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+void Must(const Status& status) {
+  if (status) return;
+  fmt::print(stderr, "{}\n", status.error().ToString());
+  std::exit(1);
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Hash96 HashOf(int64_t key) {
+  auto mixed = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u;
+  mixed = (mixed ^ (mixed >> 31)) * 0xBF58476D1CE4E5B9u;
+  return {.high = mixed ^ (mixed >> 29), .low = static_cast<uint32_t>(key)};
+}
+
+/// A table whose data files are only names.
+class NamedFiles {
+ public:
+  NamedFiles()
+      : io_(std::make_shared<io::MemoryFileIO>()), catalog_(catalog::MakeMemoryCatalog("bench", "memory:/lake", io_)) {
+    metadata_.format_version = 3;
+    metadata_.table_uuid = Uuid::Random();
+    metadata_.location = "memory:/lake/t";
+    metadata_.partition_specs.emplace_back(spec::SpecId(0), std::vector<spec::PartitionField>());
+    metadata_.sort_orders.emplace_back();
+    metadata_.schemas.push_back(Must(spec::Schema::Make(
+        spec::SchemaId(0),
+        {{.id = spec::FieldId(1), .name = "id", .required = true, .type = spec::Type::Primitive(spec::TypeId::kLong)}},
+        {spec::FieldId(1)})));
+    metadata_.last_column_id = spec::FieldId(1);
+  }
+
+  std::string AddFile(int64_t rows) {
+    spec::ManifestEntry entry = EntryOf(fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++), rows);
+    entry.data_file.first_row_id = metadata_.next_row_id;
+    metadata_.next_row_id = spec::RowId(metadata_.next_row_id.value() + rows);
+    data_.push_back(entry);
+    return entry.data_file.file_path;
+  }
+
+  void Kill(const std::map<std::string, std::vector<int64_t>>& positions) {
+    const std::string path = fmt::format("memory:/lake/t/data/{:05}.puffin", num_files_++);
+    format::PuffinWriter writer(Must(io_->Create(path)));
+    for (const auto& [file, sorted] : positions) {
+      format::DeletionVector& vector = dead_[file];
+      Must(vector.AddAll(sorted));
+      Bytes blob;
+      Must(vector.EncodeTo(blob));
+      format::PuffinBlob described;
+      described.type = format::kDeletionVectorBlobType;
+      described.fields = {spec::kPosColumnId};
+      described.properties = {{"referenced-data-file", file}, {"cardinality", std::to_string(vector.cardinality())}};
+      const format::PuffinBlob written = Must(writer.AddBlob(described, blob));
+      spec::ManifestEntry& entry = vectors_[file] = EntryOf(path, vector.cardinality());
+      entry.data_file.content = spec::FileContent::kPositionDeletes;
+      entry.data_file.file_format = spec::FileFormat::kPuffin;
+      entry.data_file.referenced_data_file = file;
+      entry.data_file.content_offset = written.offset;
+      entry.data_file.content_size_in_bytes = written.length;
+    }
+    (void)Must(writer.Finish());
+  }
+
+  table::Table Commit() {
+    metadata_.last_sequence_number = spec::SequenceNumber(metadata_.last_sequence_number.value() + 1);
+    spec::Snapshot snapshot;
+    snapshot.id = spec::SnapshotId(metadata_.last_sequence_number.value());
+    snapshot.sequence_number = metadata_.last_sequence_number;
+    snapshot.manifest_list = fmt::format("memory:/lake/t/metadata/{}.avro", snapshot.id);
+    snapshot.first_row_id = metadata_.next_row_id;
+    std::vector<spec::ManifestEntry> deletes;
+    for (const auto& [file, entry] : vectors_) deletes.push_back(entry);
+    std::vector<spec::ManifestFile> list;
+    WriteManifest(spec::ManifestContent::kData, data_, snapshot, list);
+    if (!deletes.empty()) WriteManifest(spec::ManifestContent::kDeletes, deletes, snapshot, list);
+    Must(format::WriteManifestList(*io_, snapshot.manifest_list,
+                                   {.format_version = 3,
+                                    .snapshot_id = snapshot.id,
+                                    .parent_snapshot_id = {},
+                                    .sequence_number = snapshot.sequence_number,
+                                    .first_row_id = snapshot.first_row_id},
+                                   list));
+    metadata_.current_snapshot_id = snapshot.id;
+    metadata_.refs[spec::kMainBranch] = {.snapshot_id = snapshot.id, .type = spec::RefType::kBranch};
+    metadata_.snapshots = {std::move(snapshot)};
+    return table::Table(
+        catalog_, {{"db"}, "t"},
+        {.metadata = std::make_shared<const spec::TableMetadata>(metadata_), .metadata_location = "none"});
+  }
+
+  spec::SchemaPtr schema() const { return metadata_.schema(); }
+
+ private:
+  spec::ManifestEntry EntryOf(std::string path, int64_t rows) const {
+    const spec::SequenceNumber sequence(metadata_.last_sequence_number.value() + 1);
+    spec::ManifestEntry entry;
+    entry.snapshot_id = spec::SnapshotId(sequence.value());
+    entry.sequence_number = entry.file_sequence_number = sequence;
+    entry.data_file.file_path = std::move(path);
+    entry.data_file.record_count = rows;
+    entry.data_file.file_size_in_bytes = 1;
+    return entry;
+  }
+
+  void WriteManifest(spec::ManifestContent content, const std::vector<spec::ManifestEntry>& entries,
+                     const spec::Snapshot& snapshot, std::vector<spec::ManifestFile>& list) {
+    format::ManifestWriterOptions options;
+    options.snapshot_id = snapshot.id;
+    options.partition_spec = metadata_.partition_specs[0];
+    options.schema = metadata_.schema();
+    options.content = content;
+    const auto writer = Must(format::ManifestWriter::Make(
+        *io_, fmt::format("memory:/lake/t/metadata/m{}.avro", num_files_++), std::move(options)));
+    for (const spec::ManifestEntry& entry : entries) Must(writer->Add(entry));
+    list.push_back(Must(writer->Finish(snapshot.sequence_number)));
+    list.back().sequence_number = snapshot.sequence_number;
+    list.back().added_snapshot_id = snapshot.id;
+    if (content == spec::ManifestContent::kData) list.back().first_row_id = spec::RowId(0);
+  }
+
+  std::shared_ptr<io::MemoryFileIO> io_;
+  std::shared_ptr<catalog::Catalog> catalog_;
+  spec::TableMetadata metadata_;
+  std::vector<spec::ManifestEntry> data_;
+  std::map<std::string, spec::ManifestEntry> vectors_;
+  std::map<std::string, format::DeletionVector> dead_;
+  int num_files_ = 0;
+};
+
+void Upserts(benchmark::State& state) {
+  const int64_t num_keys = FromEnvironment("FRAZIL_BENCH_KEYS", 10'000'000);
+  const int64_t num_batches = FromEnvironment("FRAZIL_BENCH_BATCHES", 20);
+  const auto folder = std::filesystem::temp_directory_path() / ("frazil-bench-" + Uuid::Random().ToString());
+  for (auto _ : state) {
+    NamedFiles files;
+    auto index = Must(index::OpenKeyIndex({.directory = state.range(0) == 0 ? "" : folder.string(),
+                                           .table_uuid = "bench",
+                                           .schema = files.schema(),
+                                           .seed = 1}));
+    std::map<std::string, index::KnownKeys> known;
+    for (int64_t first = 0; first < num_keys; first += kRowsPerFile) {
+      const int64_t rows = std::min(kRowsPerFile, num_keys - first);
+      index::KnownKeys& keys = known[files.AddFile(rows)];
+      for (int64_t i = 0; i < rows; ++i) keys.hashes.push_back(HashOf(first + i));
+    }
+    const auto follow = [&] {
+      const table::Table table = files.Commit();
+      const double begin = CpuSeconds();
+      Must(index->FollowTo(table, table.metadata()->current_snapshot(), known));
+      return CpuSeconds() - begin;
+    };
+    const double load = follow();
+
+    std::mt19937_64 random(1);
+    double look_up = 0;
+    double follow_up = 0;
+    double wall = 0;
+    for (int64_t batch = 0; batch < num_batches; ++batch) {
+      std::vector<std::pair<Hash96, int64_t>> chosen;
+      for (int64_t i = 0; i < kRowsPerFile; ++i) {
+        const auto key = static_cast<int64_t>(random() % static_cast<uint64_t>(num_keys));
+        chosen.emplace_back(HashOf(key), key);
+      }
+      std::sort(chosen.begin(), chosen.end());
+      chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+      std::vector<Hash96> sorted;
+      for (const auto& [hash, key] : chosen) sorted.push_back(hash);
+      const auto wall_begin = std::chrono::steady_clock::now();
+      const double begin = CpuSeconds();
+      const std::vector<index::KeyHit> hits = Must(index->LookUp(sorted));
+      look_up += CpuSeconds() - begin;
+      wall += std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_begin).count();
+      if (hits.size() != sorted.size()) {
+        state.SkipWithError("not every key has one row");
+        return;
+      }
+      known.clear();
+      std::map<std::string, std::vector<int64_t>> killed;
+      index::KnownKeys keys;
+      for (const index::KeyHit& hit : hits) {
+        killed[hit.file_path()].push_back(hit.position.value());
+        keys.hashes.push_back(sorted[hit.key]);
+        keys.stored_row_ids.push_back(hit.row_id);
+      }
+      for (auto& [path, positions] : killed) std::sort(positions.begin(), positions.end());
+      files.Kill(killed);
+      known[files.AddFile(static_cast<int64_t>(sorted.size()))] = std::move(keys);
+      follow_up += follow();
+    }
+    const double begin = CpuSeconds();
+    Must(index->WaitForMerges());
+    const double merges = CpuSeconds() - begin;
+    const auto upserts = static_cast<double>(num_batches * kRowsPerFile) / 1e6;
+    state.counters["load_M/s"] = static_cast<double>(num_keys) / 1e6 / load;
+    state.counters["look_up_M/s"] = upserts / look_up;
+    state.counters["look_up_wall_M/s"] = upserts / wall;
+    state.counters["follow_M/s"] = upserts / (follow_up + merges);
+    state.counters["both_M/s"] = upserts / (look_up + follow_up + merges);
+    const index::KeyIndexStatus status = index->status();
+    state.counters["runs"] = static_cast<double>(status.num_runs + status.num_memory_runs);
+    state.counters["entries_M"] = static_cast<double>(status.num_entries) / 1e6;
+    index.reset();
+    std::filesystem::remove_all(folder);
+  }
+}
+
+BENCHMARK(Upserts)->ArgName("on_disk")->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace frazil
