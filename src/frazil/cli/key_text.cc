@@ -28,7 +28,7 @@ class Words {
       FRAZIL_ASSIGN(word, Quoted(text_[at_]));
       at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size());
     } else {
-      const size_t stop = std::min(text_.find(end, at_), text_.size());
+      const size_t stop = std::min(text_.find_first_of(end == '=' ? "=," : ",", at_), text_.size());
       word = Trim(text_.substr(at_, stop - at_));
       at_ = stop;
     }
