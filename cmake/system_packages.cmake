@@ -17,9 +17,11 @@ if(NOT FRAZIL_FUZZ)
   find_package(SQLite3 REQUIRED)
   find_package(simdjson REQUIRED)
   # libparquet exports the symbols of another simdjson that it contains, and the library named first on a program's link
-  # line wins for the whole process: called with our headers, that other one crashes. Every program links this first.
+  # line wins for the whole process: called with our headers, that other one crashes. Every program links this. An option,
+  # not a library: options stand before all libraries, whose order CMake works out from what depends on what.
   add_library(frazil_simdjson_first INTERFACE)
-  target_link_libraries(frazil_simdjson_first INTERFACE simdjson::simdjson)
+  target_link_options(frazil_simdjson_first INTERFACE
+    "LINKER:--push-state,--no-as-needed,$<TARGET_FILE:simdjson::simdjson>,--pop-state")
   find_package(pegtl REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(yaml-cpp REQUIRED)

@@ -240,15 +240,13 @@ TEST(SnapshotProducer, PositionAndEqualityDeleteFilesAreNotWritten) {
   EXPECT_THAT(Commit(test, AddingVectors({file})), IsError(ErrorCode::kNotSupported, "writing equality deletes"));
 }
 
-TEST(SnapshotProducer, DeletesOnAVersion2TableAreRefusedWithTheUpgradeNamed) {
+TEST(SnapshotProducer, VectorsOnAVersion2TableAreRefused) {
   TestTable test({{"format-version", "2"}});
   const auto a = DataFileOf("a", 10);
   ASSERT_THAT(Append(test, {a}), IsOk());
   EXPECT_FALSE(test.head().first_row_id.has_value());
   EXPECT_THAT(Commit(test, AddingVectors({VectorEntry("p.puffin", 4, a, 1)})),
-              IsError(ErrorCode::kNotSupported, "merge-on-read deletes on a v2 table"));
-  EXPECT_THAT(Commit(test, AddingVectors({VectorEntry("p.puffin", 4, a, 1)})),
-              IsError(ErrorCode::kNotSupported, "'format-version'='3'"));
+              IsError(ErrorCode::kInvalidArgument, "Must not use DVs for position deletes in V2: p.puffin"));
 }
 
 TEST(SnapshotProducer, TheFirstCommitAfterAnUpgradeGivesEveryFileRowIds) {
