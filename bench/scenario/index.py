@@ -7,7 +7,7 @@
 2. Look-ups in sorted batches, 10 % of them misses, keys uniform and Zipf, against 1, 4 and 8 runs of like size.
 3. The same from files: cold (nothing in the page cache), then warm, and with less memory than the runs need (a cgroup).
 4. Upserts in a steady state: look up, new run, merges included; 90 % updates. Two updates a key.
-5. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; its settings are those that recipes found fastest.
+5. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; one set of settings for all sections.
 
 Needs about 60 bytes of disk and 110 bytes of memory a key. A table, then the JSON of all figures as the last line. CPU
 seconds are of the measuring thread; of the whole process for upserts. RocksDB is left out where it is not installed

@@ -53,7 +53,7 @@ def test_json_of_nested_values_and_bytes_is_valid(people):
     assert json.loads(people.run("sql", "-o", "jsonl", "-e", query).stdout) == {
         "l": [1, None], "s": {"a": 'x"y', "b": "2026-01-02", "c": ["2026-01-02 03:04:05.5+00"]}, "m": {"1": "\\xC5\\x00"},
         "b": "\\xFF", "d": "12.50", "f": "nan"}
-    files = json.loads(people.run("sql", "-o", "json", "-e", "SELECT * FROM demo.people.files").stdout)
+    files = json.loads(people.run("sql", "-o", "json", "-e", "SELECT lower_bounds FROM demo.people.files").stdout)
     assert files[0]["lower_bounds"]["1"] == "\\x01" + "\\x00" * 7
 
 
@@ -153,10 +153,8 @@ def test_table_commands(people):
 
 
 def test_what_is_not_there_yet_is_refused_by_name(people):
-    for statement, word in (("UPDATE demo.people SET name = 'x'", "UPDATE"), ("CALL system.expire_snapshots('demo.people')", "CALL"),
-                            ("ALTER TABLE demo.people ADD COLUMN x int", "ALTER")):
-        done = people.run("sql", "-e", statement, check=False)
-        assert done.returncode == 1 and word.lower() in done.stderr.lower() and "not supported" in done.stderr.lower(), done.stderr
+    done = people.run("sql", "-e", "CALL system.expire_snapshots('demo.people')", check=False)
+    assert done.returncode == 1 and "call" in done.stderr.lower() and "not supported" in done.stderr.lower(), done.stderr
     for name in ("rows.csv", "rows.avro", "rows.parquet"):
         (people.folder / name).write_text("x")
         done = people.run("ingest", "--from", name, "--table", "demo.people", check=False)

@@ -49,6 +49,15 @@ def cpu_ticks(pid) -> int:
         return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
 
 
+def wait_until_it_sleeps(pid):
+    """Until the main thread waits in the kernel."""
+    while True:
+        with open(f"/proc/{pid}/task/{pid}/stat") as stat:
+            if stat.read().rsplit(")", 1)[1].split()[0] == "S":
+                return
+        select.select([], [], [], 0.01)
+
+
 @pytest.fixture
 def terminal(home):
     terminal = Terminal(home)
@@ -95,6 +104,7 @@ def test_commands_of_the_shell(terminal):
 def test_interrupts_drop_the_line_and_cancel_the_statement(terminal):
     terminal.type("SELECT 'half")
     terminal.until(MORE)
+    wait_until_it_sleeps(terminal.process.pid)  # in its read: a signal between prompt and read ends no read
     os.kill(terminal.process.pid, signal.SIGINT)
     terminal.until(PROMPT)
     terminal.type("SELECT count(*) FROM range(100000000000) a, range(1000000) b;")
