@@ -44,7 +44,8 @@ TEST(IndexManifest, GoldenText) {
           R"(["rowmap-00c0ffee00c0ffee-2.puffin",1,[null,7]]],)"
           R"([7,"s3://b/t/data/2.parquet",4,null,4294967296,2,"00ff",0,true,["s3://b/t/data/v.puffin",4,60],null],)"
           R"([8,"s3://b/t/data/eq.parquet",5,null,2,0,"",2,true,["a\nb\n",null,null],null]]})"));
-  EXPECT_THAT(WriteIndexManifestJson(ExampleManifest()), ::testing::StartsWith(R"({"checksum":"ce4aea4b3b3c6bc2","format":1,)"));
+  EXPECT_THAT(WriteIndexManifestJson(ExampleManifest()),
+              ::testing::StartsWith(R"({"checksum":"ce4aea4b3b3c6bc2","format":1,)"));
 }
 
 TEST(IndexManifest, EveryFlippedByteIsNoticed) {

@@ -18,8 +18,8 @@ namespace statement {
 /// CREATE [OR REPLACE] TABLE, REPLACE TABLE: what CreateTable alone cannot say.
 struct CreateTableAs {
   CreateTable table;
-  std::string query;        ///< AS ...; empty: no rows
-  bool may_create = true;   ///< false: REPLACE TABLE
+  std::string query;       ///< AS ...; empty: no rows
+  bool may_create = true;  ///< false: REPLACE TABLE
   bool may_replace = false;
 };
 struct CreateTableLike {
@@ -33,17 +33,18 @@ struct NotBuilt {
 
 }  // namespace statement
 
-using Statement = std::variant<
-    statement::CreateNamespace, statement::DropNamespace, statement::SetNamespaceProperties, statement::ShowNamespaces,
-    statement::DescribeNamespace, statement::Use, statement::CreateTable, statement::DropTable, statement::RenameTable,
-    statement::ShowTables, statement::ShowCreateTable, statement::ShowTableProperties, statement::ShowColumns,
-    statement::ShowPartitions, statement::Describe, statement::DescribeHistory, statement::AddColumns,
-    statement::DropColumns, statement::RenameColumn, statement::AlterColumns, statement::SetIdentifierFields,
-    statement::ChangePartitioning, statement::SetWriteOrder, statement::SetTableProperties,
-    statement::UnsetTableProperties, statement::SetTableLocation, statement::SetRef, statement::DropRef,
-    statement::SetSetting, statement::ShowSettings, statement::ResetSettings, statement::Insert, statement::Delete,
-    statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
-    statement::CreateTableLike, statement::NotBuilt>;
+using Statement =
+    std::variant<statement::CreateNamespace, statement::DropNamespace, statement::SetNamespaceProperties,
+                 statement::ShowNamespaces, statement::DescribeNamespace, statement::Use, statement::CreateTable,
+                 statement::DropTable, statement::RenameTable, statement::ShowTables, statement::ShowCreateTable,
+                 statement::ShowTableProperties, statement::ShowColumns, statement::ShowPartitions, statement::Describe,
+                 statement::DescribeHistory, statement::AddColumns, statement::DropColumns, statement::RenameColumn,
+                 statement::AlterColumns, statement::SetIdentifierFields, statement::ChangePartitioning,
+                 statement::SetWriteOrder, statement::SetTableProperties, statement::UnsetTableProperties,
+                 statement::SetTableLocation, statement::SetRef, statement::DropRef, statement::SetSetting,
+                 statement::ShowSettings, statement::ResetSettings, statement::Insert, statement::Delete,
+                 statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
+                 statement::CreateTableLike, statement::NotBuilt>;
 
 /// Parses a statement of ours (Spark's grammar). None: it is not one of ours, DuckDB may know it.
 /// kInvalidArgument "expected ... at line:column" for one of ours that is misspelt.

@@ -95,7 +95,8 @@ TEST(Statement, ParsesTheOthers) {
 
 TEST(Statement, CutsExpressionsOutAsWritten) {
   auto update = Parsed<statement::Update>(
-      "update a.t as x set b.c = case when x.k = 1 then 'it''s, where' end , `d e` = f(1, [2, 3], {'k': 4}), g = default\n"
+      "update a.t as x set b.c = case when x.k = 1 then 'it''s, where' end , `d e` = f(1, [2, 3], {'k': 4}), g = "
+      "default\n"
       "where x.id in (select id from u where true) -- all");
   EXPECT_EQ(update.alias, "x");
   ASSERT_EQ(update.assignments.size(), 3u);
@@ -119,7 +120,8 @@ TEST(Statement, ParsesMerge) {
   using Match = statement::MergeClause::Match;
   using Action = statement::MergeClause::Action;
   auto merge = Parsed<statement::Merge>(
-      "merge into a.t x using (select 1 as when_, ')' as p) as s (k, p) on x.id = s.k and case when s.p = 'on' then true end\n"
+      "merge into a.t x using (select 1 as when_, ')' as p) as s (k, p) on x.id = s.k and case when s.p = 'on' then "
+      "true end\n"
       "when matched and s.p = 'then' then update set v = s.p, x.w = 1\n"
       "when matched then delete\n"
       "when not matched by target and s.k > 0 then insert (id, v) values (s.k, coalesce(s.p, ','))\n"
@@ -137,9 +139,14 @@ TEST(Statement, ParsesMerge) {
   EXPECT_EQ(merge.clauses[2].assignments[1].value, "coalesce(s.p, ',')");
   EXPECT_TRUE(merge.clauses[3].star);
   EXPECT_EQ(merge.clauses[4].match, Match::kNotMatchedBySource);
-  EXPECT_EQ(Parsed<statement::Merge>("merge into t using a.u version as of 5 on true when matched then delete").source_alias, "u");
-  EXPECT_EQ(Parsed<statement::Merge>("merge into t using 'f.csv' f on true when matched then delete").source, "'f.csv' f");
-  EXPECT_TRUE(Parsed<statement::Merge>("merge into t using u on true when not matched then insert values (1, 2)").clauses[0].by_position);
+  EXPECT_EQ(
+      Parsed<statement::Merge>("merge into t using a.u version as of 5 on true when matched then delete").source_alias,
+      "u");
+  EXPECT_EQ(Parsed<statement::Merge>("merge into t using 'f.csv' f on true when matched then delete").source,
+            "'f.csv' f");
+  EXPECT_TRUE(Parsed<statement::Merge>("merge into t using u on true when not matched then insert values (1, 2)")
+                  .clauses[0]
+                  .by_position);
 }
 
 TEST(Statement, ParsesTablesMadeOfOthers) {
@@ -149,7 +156,8 @@ TEST(Statement, ParsesTablesMadeOfOthers) {
   EXPECT_FALSE(create.may_replace);
   EXPECT_TRUE(Parsed<statement::CreateTableAs>("create or replace table t (a int)").may_replace);
   EXPECT_FALSE(Parsed<statement::CreateTableAs>("replace table t as (select 1 as a)").may_create);
-  EXPECT_EQ(Parsed<statement::CreateTableLike>("create table t like a.u tblproperties ('k' = 'v')").like, (NameParts{"a", "u"}));
+  EXPECT_EQ(Parsed<statement::CreateTableLike>("create table t like a.u tblproperties ('k' = 'v')").like,
+            (NameParts{"a", "u"}));
 }
 
 TEST(Statement, NamesWhatIsNotBuiltYet) {

@@ -65,8 +65,8 @@ struct EffectiveMarker {
     kUnproven,  ///< history is cut and nothing vouches for the property
   };
   Proof proof = Proof::kComplete;
-  Marker marker;                                    ///< of kFound and kTrusted
-  std::optional<spec::SnapshotId> carrier;          ///< the snapshot that carries it (kFound)
+  Marker marker;                            ///< of kFound and kTrusted
+  std::optional<spec::SnapshotId> carrier;  ///< the snapshot that carries it (kFound)
   /// The property, whether trusted or not: for "rolled back" notices and the evidence of a refusal.
   std::optional<MarkerProperty> property;
 };

@@ -45,7 +45,11 @@ void MeasurableLeaves(const std::vector<spec::Field>& fields, std::vector<const 
 /// Length in bytes of the code point that starts at `text[at]`; 0 when it is not valid UTF-8.
 size_t CodePointLength(const std::string& text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
-  const size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  const size_t length = lead < 0x80                   ? 1
+                        : lead >= 0xc2 && lead < 0xe0 ? 2
+                        : lead >= 0xe0 && lead < 0xf0 ? 3
+                        : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                      : 0;
   if (length == 0 || at + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 0;
@@ -91,7 +95,8 @@ size_t PrefixEnd(const std::string& text, int length, std::vector<size_t>& start
   return at;
 }
 
-std::optional<Bytes> EncodeBound(const spec::Type& type, const spec::Value& value, const MetricsMode& mode, bool upper) {
+std::optional<Bytes> EncodeBound(const spec::Type& type, const spec::Value& value, const MetricsMode& mode,
+                                 bool upper) {
   if (mode.kind == MetricsMode::Kind::kTruncate) {
     if (const auto* text = std::get_if<std::string>(&value)) {
       if (!upper) return CopyBytes(AsBytes(TruncateLower(*text, mode.length)));
@@ -118,7 +123,8 @@ Result<MetricsConfig> MetricsConfig::Make(const spec::TableMetadata& metadata, c
   if (const auto set = metadata.properties.find(kDefaultKey); set != metadata.properties.end()) {
     FRAZIL_ASSIGN(mode, ParseMode(kDefaultKey, set->second));
   } else {
-    FRAZIL_ASSIGN(const int64_t limit, metadata.IntProperty("write.metadata.metrics.max-inferred-column-defaults", 100));
+    FRAZIL_ASSIGN(const int64_t limit,
+                  metadata.IntProperty("write.metadata.metrics.max-inferred-column-defaults", 100));
     num_measured = std::min(num_measured, static_cast<size_t>(std::max<int64_t>(limit, 0)));
   }
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -194,7 +200,8 @@ std::optional<std::string> TruncateUpper(const std::string& text, int length) {
 }
 
 Bytes TruncateLower(const Bytes& bytes, int length) {
-  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), static_cast<size_t>(length)))};
+  return {bytes.begin(),
+          bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), static_cast<size_t>(length)))};
 }
 
 std::optional<Bytes> TruncateUpper(const Bytes& bytes, int length) {

@@ -21,9 +21,8 @@ Result<spec::SchemaPtr> FileSchema(const spec::Schema& schema, int num_lineage_c
   const spec::Type type = spec::Type::Primitive(spec::TypeId::kLong);
   if (num_lineage_columns > 0) fields.push_back({.id = spec::kRowIdColumnId, .name = spec::kRowIdColumn, .type = type});
   if (num_lineage_columns > 1) {
-    fields.push_back({.id = spec::kLastUpdatedSequenceNumberColumnId,
-                      .name = spec::kLastUpdatedSequenceNumberColumn,
-                      .type = type});
+    fields.push_back(
+        {.id = spec::kLastUpdatedSequenceNumberColumnId, .name = spec::kLastUpdatedSequenceNumberColumn, .type = type});
   }
   return spec::Schema::Make(schema.id(), std::move(fields));
 }
@@ -48,8 +47,13 @@ class RowWriter::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
        Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
-      : io_(std::move(io)), metadata_(std::move(metadata)), schema_(std::move(schema)), executor_(executor),
-        partitioner_(std::move(partitioner)), metrics_(std::move(metrics)), names_(std::move(names)),
+      : io_(std::move(io)),
+        metadata_(std::move(metadata)),
+        schema_(std::move(schema)),
+        executor_(executor),
+        partitioner_(std::move(partitioner)),
+        metrics_(std::move(metrics)),
+        names_(std::move(names)),
         target_file_size_bytes_(target_file_size_bytes) {
     for (const spec::Field& field : schema_->fields()) num_table_columns_ += field.type.id() != spec::TypeId::kUnknown;
   }
@@ -83,9 +87,8 @@ class RowWriter::Impl {
       target->num_rows += static_cast<int64_t>(partition.rows.size());
       targets.push_back(target);
     }
-    FRAZIL_TRY(ForEach(partitions.size(), [&](size_t i) -> Status {
-      return Encode(batch, partitions[i].rows, *targets[i]);
-    }));
+    FRAZIL_TRY(
+        ForEach(partitions.size(), [&](size_t i) -> Status { return Encode(batch, partitions[i].rows, *targets[i]); }));
     return RollFullFiles();
   }
 
@@ -140,8 +143,8 @@ class RowWriter::Impl {
     entry.spec_id = metadata_->default_spec_id;
     entry.partition = tuple;
     FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> output, io_->Create(entry.file_path));
-    FRAZIL_ASSIGN(file.writer, format::ParquetWriter::Make(std::move(output), file.schema,
-                                                           {.properties = metadata_->properties}));
+    FRAZIL_ASSIGN(file.writer,
+                  format::ParquetWriter::Make(std::move(output), file.schema, {.properties = metadata_->properties}));
     files_.push_back(std::move(entry));
     return &open_.emplace(tuple, std::move(file)).first->second;
   }
@@ -159,8 +162,8 @@ class RowWriter::Impl {
       if (!taken.ok()) return Fail(ErrorCode::kInternal, "take rows: {}", taken.status().message());
       columns.push_back(taken.MoveValueUnsafe());
     }
-    return file.writer->Write(*arrow::RecordBatch::Make(file.writer->arrow_schema(),
-                                                        static_cast<int64_t>(rows.size()), std::move(columns)));
+    return file.writer->Write(
+        *arrow::RecordBatch::Make(file.writer->arrow_schema(), static_cast<int64_t>(rows.size()), std::move(columns)));
   }
 
   Status RollFullFiles() {
@@ -205,15 +208,16 @@ RowWriter::~RowWriter() = default;
 Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata,
                                                    spec::SchemaPtr schema, Executor* executor) {
   if (const std::string format = metadata->Property("write.format.default", "parquet"); format != "parquet") {
-    return Fail(ErrorCode::kNotSupported, "data files are written as Parquet only, not write.format.default = {}", format);
+    return Fail(ErrorCode::kNotSupported, "data files are written as Parquet only, not write.format.default = {}",
+                format);
   }
   FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(metadata->default_spec(), schema));
   FRAZIL_ASSIGN(MetricsConfig metrics, MetricsConfig::Make(*metadata, *schema));
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
   FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
-  return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
-      std::move(io), metadata, std::move(schema), executor, std::move(partitioner), std::move(metrics),
-      std::move(names), target)));
+  return std::unique_ptr<RowWriter>(
+      new RowWriter(std::make_unique<Impl>(std::move(io), metadata, std::move(schema), executor, std::move(partitioner),
+                                           std::move(metrics), std::move(names), target)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
