@@ -5,6 +5,7 @@
 #include "frazil/base/sync_point.h"
 #include "frazil/index/index_checkpoint.h"
 #include "frazil/index/index_merge.h"
+#include "frazil/index/parallel_for.h"
 
 namespace frazil::index {
 namespace {
@@ -158,11 +159,7 @@ Status CurrentVersion::FlushMemoryRuns(Executor* executor) {
                                                  directory_->NewRunPath(), nullptr, num_forwarded_));
     return {};
   };
-  if (executor != nullptr) {
-    FRAZIL_TRY(executor->ParallelFor(num_shards, flush));
-  } else {
-    for (size_t shard = 0; shard < num_shards; ++shard) FRAZIL_TRY(flush(shard));
-  }
+  FRAZIL_TRY(ParallelFor(executor, num_shards, flush));
   const std::lock_guard install_lock(install_mutex_);
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<IndexVersion>(*version_);

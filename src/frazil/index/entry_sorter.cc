@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frazil/index/mapping.h"
+#include "frazil/index/parallel_for.h"
 #include "frazil/index/run_writer.h"
 
 namespace frazil::index {
@@ -79,12 +80,6 @@ void Sort(std::span<Entry> entries) {
   Begins begins;
   Distribute(entries, digit, begins);
   for (size_t i = 0; i < size_t{1} << digit.bits; ++i) Sort(entries.subspan(begins[i], begins[i + 1] - begins[i]));
-}
-
-Status ForEach(Executor* executor, size_t count, const std::function<Status(size_t)>& body) {
-  if (executor != nullptr) return executor->ParallelFor(count, body);
-  for (size_t i = 0; i < count; ++i) FRAZIL_TRY(body(i));
-  return {};
 }
 
 Status SortInParallel(std::span<Entry> entries, Executor* executor) {
@@ -167,7 +162,7 @@ class EntrySorter::Impl {
     for (uint32_t shard = 0; shard < options_.num_shards; ++shard) {
       if (begins[shard] < begins[shard + 1] && options_.name_run) names[shard] = options_.name_run(shard);
     }
-    return ForEach(options_.executor, options_.num_shards, [&](size_t shard) -> Status {
+    return ParallelFor(options_.executor, options_.num_shards, [&](size_t shard) -> Status {
       const size_t count = begins[shard + 1] - begins[shard];
       if (count == 0) return {};
       FRAZIL_TRY(WriteRun(shard, names[shard], entries.subspan(begins[shard], count)));

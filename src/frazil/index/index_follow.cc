@@ -5,15 +5,10 @@
 #include <unordered_set>
 
 #include "frazil/expr/expression.h"
+#include "frazil/index/parallel_for.h"
 
 namespace frazil::index {
 namespace {
-
-Status ForEach(Executor* executor, size_t count, const std::function<Status(size_t)>& body) {
-  if (executor != nullptr && count > 1) return executor->ParallelFor(count, body);
-  for (size_t i = 0; i < count; ++i) FRAZIL_TRY(body(i));
-  return {};
-}
 
 Status CheckRowCount(const spec::DataFile& file) {
   if (file.record_count >= 0 && file.record_count <= std::numeric_limits<uint32_t>::max()) return {};
@@ -147,7 +142,7 @@ Status IndexFollow::PlanAdded(const table::Table& table) {
 
 Status IndexFollow::PlanChanged() {
   std::vector<KeyScanJob> jobs(changed_.size());
-  FRAZIL_TRY(ForEach(options_.executor, changed_.size(), [&](size_t i) -> Status {
+  FRAZIL_TRY(ParallelFor(options_.executor, changed_.size(), [&](size_t i) -> Status {
     const ChangedFile& changed = changed_[i];
     const FileState& state = *from_.dictionary.Find(changed.number);
     FRAZIL_ASSIGN(const LiveDeletes::Positions now, from_.deletes->Get(io_, *changed.task));

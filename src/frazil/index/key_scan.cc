@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_reader.h"
+#include "frazil/index/parallel_for.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/spec/name_mapping.h"
 
@@ -34,9 +35,7 @@ Status KeyScan::Run(const std::vector<KeyScanJob>& jobs, EntrySorter& sorter) {
     }
     return {};
   };
-  if (options_.executor != nullptr && jobs.size() > 1) return options_.executor->ParallelFor(jobs.size(), scan);
-  for (size_t i = 0; i < jobs.size(); ++i) FRAZIL_TRY(scan(i));
-  return {};
+  return ParallelFor(options_.executor, jobs.size(), scan);
 }
 
 void KeyScan::Report(int64_t rows) {
