@@ -193,11 +193,18 @@ TEST_P(CrashTest, KillAtEveryWriteThenGoOn) {
     EXPECT_TRUE(expected[i].starts_with(rows[i])) << expected[i] << " not " << rows[i];
   EXPECT_EQ(undisturbed.NumOrphans(), 0u);
 
+  int num_not_reached = 0;
   for (uint64_t kill_at = 1 + static_cast<uint64_t>(shard); kill_at <= num_points; kill_at += kNumShards) {
     SCOPED_TRACE(fmt::format("killed at point {} of {}", kill_at, num_points));
     const World world(index_place);
     const int status = world.IngestInChild(kill_at);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    // Merges write files too where the index has a folder, and run beside the ingest: how many there are by the end is
+    // not the same in every run, so that its last points may not come.
+    if (status == 0 && index_place == World::IndexPlace::kFolder) {
+      ++num_not_reached;
+    } else {
+      ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    }
     if (kill_at % 3 == 0) {  // and again while it recovers
       const int second = world.IngestInChild(1 + kill_at % 11);
       ASSERT_TRUE(WIFSIGNALED(second) || second == 0) << second;
@@ -207,6 +214,7 @@ TEST_P(CrashTest, KillAtEveryWriteThenGoOn) {
     ASSERT_LE(world.NumOrphans(), 24u);  // at most what two interrupted commits wrote
     if (index_place == World::IndexPlace::kFolder) world.ExpectGoodIndex();
   }
+  EXPECT_LE(num_not_reached, static_cast<int>(num_points / kNumShards / 10)) << "of " << num_points << " points";
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, CrashTest,

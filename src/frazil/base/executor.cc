@@ -104,4 +104,10 @@ int Executor::DefaultThreads() {
   return std::max(cpus, 1);
 }
 
+Status ParallelFor(Executor* executor, size_t count, const std::function<Status(size_t)>& body) {
+  if (executor != nullptr && count > 1) return executor->ParallelFor(count, body);
+  for (size_t i = 0; i < count; ++i) FRAZIL_TRY(body(i));
+  return {};
+}
+
 }  // namespace frazil

@@ -45,4 +45,7 @@ class Executor {
   std::vector<std::thread> threads_;
 };
 
+/// Executor::ParallelFor, or the same on the calling thread alone where there is no executor or nothing to share.
+Status ParallelFor(Executor* executor, size_t count, const std::function<Status(size_t)>& body);
+
 }  // namespace frazil

@@ -5,7 +5,6 @@
 #include "frazil/base/sync_point.h"
 #include "frazil/index/index_checkpoint.h"
 #include "frazil/index/index_merge.h"
-#include "frazil/index/parallel_for.h"
 
 namespace frazil::index {
 namespace {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "frazil/index/mapping.h"
-#include "frazil/index/parallel_for.h"
 #include "frazil/index/run_writer.h"
 
 namespace frazil::index {

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "frazil/expr/expression.h"
-#include "frazil/index/parallel_for.h"
 
 namespace frazil::index {
 namespace {

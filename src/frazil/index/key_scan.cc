@@ -5,7 +5,6 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_reader.h"
-#include "frazil/index/parallel_for.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/spec/name_mapping.h"
 

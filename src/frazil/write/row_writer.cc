@@ -88,14 +88,14 @@ class RowWriter::Impl {
       targets.push_back(target);
     }
     FRAZIL_TRY(
-        ForEach(partitions.size(), [&](size_t i) -> Status { return Encode(batch, partitions[i].rows, *targets[i]); }));
+        ParallelFor(executor_, partitions.size(), [&](size_t i) -> Status { return Encode(batch, partitions[i].rows, *targets[i]); }));
     return RollFullFiles();
   }
 
   Result<std::vector<spec::DataFile>> Finish() {
     std::vector<OpenFile*> open;
     for (auto& [tuple, file] : open_) open.push_back(&file);
-    FRAZIL_TRY(ForEach(open.size(), [&](size_t i) { return Close(*open[i]); }));
+    FRAZIL_TRY(ParallelFor(executor_, open.size(), [&](size_t i) { return Close(*open[i]); }));
     open_.clear();
     finished_ = true;
     return std::move(files_);
@@ -109,12 +109,6 @@ class RowWriter::Impl {
     std::unique_ptr<format::ParquetWriter> writer;
     spec::SchemaPtr schema;
   };
-
-  Status ForEach(size_t count, const std::function<Status(size_t)>& body) {
-    if (executor_ != nullptr) return executor_->ParallelFor(count, body);
-    for (size_t i = 0; i < count; ++i) FRAZIL_TRY(body(i));
-    return {};
-  }
 
   /// 0, 1 or 2 columns behind the table's; all batches must agree.
   Result<int> LineageColumnsOf(const arrow::RecordBatch& batch) {
