@@ -15,7 +15,7 @@ namespace {
 
 bool IsEmpty(const FileChanges& changes) {
   return changes.added_data_files.empty() && changes.added_delete_files.empty() && changes.removed_data_files.empty() &&
-         changes.removed_delete_files.empty();
+         changes.removed_delete_files.empty() && !changes.manifest_rewrite;
 }
 
 /// The catalog did not say no, nor yes.

@@ -20,12 +20,20 @@ struct AddedDataFile {
   std::optional<spec::SequenceNumber> sequence_number;
 };
 
+/// Lists the live files of one spec in new manifests, sorted by partition; no file changes (spec section 3.10).
+struct ManifestRewrite {
+  spec::SpecId spec_id;
+  std::vector<size_t> sort_by;  ///< positions of the spec's fields; empty: all, in order
+};
+
 /// What one attempt of a commit does to the files of the base snapshot.
 struct FileChanges {
   std::vector<AddedDataFile> added_data_files;
   std::vector<spec::DataFile> added_delete_files;  ///< vectors (v3), position deletes (v2)
   std::vector<std::string> removed_data_files;     ///< by path; their vectors go with them
   std::vector<spec::DeleteFileId> removed_delete_files;
+  /// Instead of changes to files.
+  std::optional<ManifestRewrite> manifest_rewrite;
   /// Recorded beside the metrics: markers, engine name, ...
   std::map<std::string, std::string> summary;
   /// Forces the operation; none: by section 2.2.

@@ -9,6 +9,7 @@
 #include "frazil/base/version.h"
 #include "frazil/format/manifest_file.h"
 #include "frazil/table/manifest_merge.h"
+#include "frazil/table/manifest_rewrite.h"
 #include "frazil/table/spec_schema.h"
 
 namespace frazil::table {
@@ -44,6 +45,7 @@ int64_t AssignRowIds(std::vector<spec::ManifestFile>& manifests, spec::RowId nex
 spec::Operation OperationOf(const FileChanges& changes) {
   if (changes.operation) return *changes.operation;
   const bool adds_data = !changes.added_data_files.empty();
+  if (changes.manifest_rewrite) return spec::Operation::kReplace;
   const bool deletes = !changes.added_delete_files.empty() || !changes.removed_data_files.empty();
   if (adds_data && (deletes || !changes.removed_delete_files.empty())) return spec::Operation::kOverwrite;
   if (deletes) return spec::Operation::kDelete;
@@ -101,6 +103,7 @@ Result<spec::Snapshot> SnapshotProducer::Produce(const spec::TableMetadata& meta
 
 Status SnapshotProducer::BuildManifests(Attempt& attempt) {
   const FileChanges& changes = attempt.changes;
+  if (changes.manifest_rewrite) return RewriteManifests(attempt);
   FRAZIL_ASSIGN(attempt.data, AddedRows(attempt, spec::ManifestContent::kData, AddedDataEntries(changes)));
   FRAZIL_ASSIGN(attempt.deletes, AddedRows(attempt, spec::ManifestContent::kDeletes, AddedDeleteEntries(changes)));
   FRAZIL_TRY(FilterBase(attempt));
@@ -108,6 +111,22 @@ Status SnapshotProducer::BuildManifests(Attempt& attempt) {
                                              attempt.num_replaced));
   FRAZIL_ASSIGN(attempt.deletes, MergeManifests(cache_, sink_, attempt.metadata, attempt.sequence_number,
                                                 attempt.deletes, attempt.num_replaced));
+  for (auto* rows : {&attempt.data, &attempt.deletes}) {
+    for (spec::ManifestFile& row : *rows) FRAZIL_TRY(CompleteCounts(attempt.metadata, row));
+  }
+  return {};
+}
+
+Status SnapshotProducer::RewriteManifests(Attempt& attempt) {
+  if (attempt.parent == nullptr) return Fail(ErrorCode::kInvalidArgument, "a table without snapshot has no manifests");
+  FRAZIL_ASSIGN(const ManifestList list, cache_.List(*attempt.parent));
+  FRAZIL_ASSIGN(const ManifestRewritePlan plan,
+                ManifestRewritePlan::Make(attempt.metadata, *list, *attempt.changes.manifest_rewrite));
+  attempt.num_replaced = static_cast<int64_t>(plan.num_replaced());
+  FRAZIL_ASSIGN(attempt.data, plan.Write(cache_, sink_, attempt.metadata, spec::ManifestContent::kData,
+                                         attempt.sequence_number, attempt.num_entries_processed));
+  FRAZIL_ASSIGN(attempt.deletes, plan.Write(cache_, sink_, attempt.metadata, spec::ManifestContent::kDeletes,
+                                            attempt.sequence_number, attempt.num_entries_processed));
   for (auto* rows : {&attempt.data, &attempt.deletes}) {
     for (spec::ManifestFile& row : *rows) FRAZIL_TRY(CompleteCounts(attempt.metadata, row));
   }
@@ -243,6 +262,7 @@ Result<std::map<std::string, std::string>> SnapshotProducer::Summarize(const Att
   lines["manifests-created"] = std::to_string(num_created);
   lines["manifests-kept"] = std::to_string(num_kept);
   lines["manifests-replaced"] = std::to_string(attempt.num_replaced);
+  if (attempt.changes.manifest_rewrite) lines["entries-processed"] = std::to_string(attempt.num_entries_processed);
   // The caller's lines never take the place of a metric.
   for (const auto& [key, value] : attempt.changes.summary) lines.emplace(key, value);
   lines.emplace("engine-name", "frazil");

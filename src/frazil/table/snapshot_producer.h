@@ -43,6 +43,7 @@ class SnapshotProducer {
     std::vector<spec::ManifestFile> deletes;  ///< newest first
     std::vector<spec::DataFile> removed_files;
     int64_t num_replaced = 0;
+    int64_t num_entries_processed = 0;  ///< of a manifest rewrite
   };
   struct AddedManifests {
     std::vector<spec::ManifestEntry> entries;
@@ -57,6 +58,7 @@ class SnapshotProducer {
   };
 
   Status BuildManifests(Attempt& attempt);
+  Status RewriteManifests(Attempt& attempt);
   Result<std::vector<spec::ManifestFile>> AddedRows(const Attempt& attempt, spec::ManifestContent content,
                                                     std::vector<spec::ManifestEntry> entries);
   std::vector<spec::ManifestEntry> AddedDataEntries(const FileChanges& changes) const;

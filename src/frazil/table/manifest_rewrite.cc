@@ -1,0 +1,101 @@
+#include "frazil/table/manifest_rewrite.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "frazil/table/manifest_filter.h"
+
+namespace frazil::table {
+namespace {
+
+constexpr char kTargetSize[] = "commit.manifest.target-size-bytes";
+constexpr int64_t kDefaultTargetSize = int64_t{8} << 20;
+
+bool IsWellGrouped(const std::vector<spec::ManifestFile>& manifests, int64_t target_size) {
+  return manifests.empty() || (manifests.size() == 1 && manifests[0].manifest_length <= target_size);
+}
+
+/// Order of partition tuples by some of their fields, nulls first.
+class PartitionOrder {
+ public:
+  explicit PartitionOrder(const std::vector<size_t>& fields) : fields_(fields) {}
+
+  bool operator()(const spec::ManifestEntry& left, const spec::ManifestEntry& right) const {
+    const spec::PartitionTuple& a = left.data_file.partition;
+    const spec::PartitionTuple& b = right.data_file.partition;
+    for (const size_t field : fields_) {
+      const bool a_null = spec::IsNull(a.at(field));
+      const bool b_null = spec::IsNull(b.at(field));
+      if (a_null || b_null) {
+        if (a_null != b_null) return a_null;
+        continue;
+      }
+      if (const auto order = spec::CompareValues(a[field], b[field]); order != 0) return order < 0;
+    }
+    return false;
+  }
+
+ private:
+  const std::vector<size_t>& fields_;
+};
+
+}  // namespace
+
+Result<ManifestRewritePlan> ManifestRewritePlan::Make(const spec::TableMetadata& metadata,
+                                                      const std::vector<spec::ManifestFile>& manifests,
+                                                      const ManifestRewrite& rewrite) {
+  ManifestRewritePlan plan;
+  plan.rewrite_ = rewrite;
+  const spec::PartitionSpec* spec = metadata.FindSpec(rewrite.spec_id);
+  if (spec == nullptr) return Fail(ErrorCode::kInvalidArgument, "partition spec not found: {}", rewrite.spec_id);
+  if (plan.rewrite_.sort_by.empty()) {
+    plan.rewrite_.sort_by.resize(spec->fields().size());
+    std::iota(plan.rewrite_.sort_by.begin(), plan.rewrite_.sort_by.end(), size_t{0});
+  }
+  FRAZIL_ASSIGN(const int64_t target_size, metadata.IntProperty(kTargetSize, kDefaultTargetSize));
+  for (const spec::ManifestFile& row : manifests) {
+    const bool is_data = row.content == spec::ManifestContent::kData;
+    auto& group = row.partition_spec_id != rewrite.spec_id ? plan.kept_ : is_data ? plan.data_ : plan.deletes_;
+    if (row.has_live_files()) group.push_back(row);
+  }
+  for (auto* group : {&plan.data_, &plan.deletes_}) {
+    if (!IsWellGrouped(*group, target_size)) continue;
+    std::move(group->begin(), group->end(), std::back_inserter(plan.kept_));
+    group->clear();
+  }
+  return plan;
+}
+
+Result<std::vector<spec::ManifestFile>> ManifestRewritePlan::Write(ManifestCache& cache, ManifestSink& sink,
+                                                                   const spec::TableMetadata& metadata,
+                                                                   spec::ManifestContent content,
+                                                                   spec::SequenceNumber commit_sequence,
+                                                                   int64_t& num_entries) const {
+  const auto& replaced = content == spec::ManifestContent::kData ? data_ : deletes_;
+  std::vector<spec::ManifestEntry> entries;
+  for (const spec::ManifestFile& row : replaced) {
+    FRAZIL_ASSIGN(const ManifestEntries old, cache.Entries(row, metadata));
+    const size_t before = entries.size();
+    for (const spec::ManifestEntry& entry : *old) {
+      if (entry.is_live()) entries.push_back(AsExisting(entry));
+    }
+    const auto num_live = static_cast<int64_t>(entries.size() - before);
+    if (row.added_files_count && row.existing_files_count &&
+        num_live != int64_t{*row.added_files_count} + *row.existing_files_count) {
+      return Fail(ErrorCode::kInvalidTable, "a manifest holds {} live files, its list says {}: {}", num_live,
+                  int64_t{*row.added_files_count} + *row.existing_files_count, row.manifest_path);
+    }
+  }
+  std::stable_sort(entries.begin(), entries.end(), PartitionOrder(rewrite_.sort_by));
+  num_entries += static_cast<int64_t>(entries.size());
+  std::vector<spec::ManifestFile> rows;
+  if (!entries.empty()) {
+    FRAZIL_ASSIGN(rows, sink.Write(metadata, rewrite_.spec_id, content, entries, commit_sequence));
+  }
+  for (const spec::ManifestFile& row : kept_) {
+    if (row.content == content) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace frazil::table
