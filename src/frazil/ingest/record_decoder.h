@@ -25,12 +25,16 @@ enum class Decoded : uint8_t {
 
 /// Decodes records into columns of the table: the open change buffer (ingest.md, "Shape"; rules 1, 11, 12).
 ///
-/// Column order and types are the table schema's. One thread.
+/// Column order and types are the table schema's. Only safe casts: nothing is rounded, cut or guessed. A null value is a
+/// tombstone: its key has to give every identifier column (RecordColumns says from which field), else it is poison, as is
+/// any null in an identifier column. Columns that a record does not give get their write default, else null.
+/// MakeAvroRecordDecoder and MakeJsonRecordDecoder make them. One thread.
 class RecordDecoder {
  public:
   virtual ~RecordDecoder() = default;
 
   /// kUnavailable: the schema registry does not answer; nothing was taken, offer the record again.
+  /// kResourceExhausted: the buffer holds all it can (2 GiB); nothing was taken, Finish() first.
   virtual Result<Decoded> Decode(const SourceRecord& record) = 0;
   /// Reason of the last kPoison, one line, without the record's place.
   virtual const std::string& why() const = 0;
