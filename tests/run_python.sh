@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# The Python tests: other engines (tests/interop, one Spark session) and the command line (tests/cli, in parallel).
+# The Python tests: the command line (tests/cli, in parallel), Kafka (tests/kafka: one broker, one schema registry) and other
+# engines (tests/interop, one Spark session).
 #     tests/run_python.sh [-k PATTERN]
 # FRAZIL_TEST_PYTHON: Python of the test environment. FRAZIL_JUNIT_DIR: where the results go. `./dev test` sets them and
-# what the tests themselves need: FRAZIL_BIN, FRAZIL_SPARK_JAR, FRAZIL_SQLITE_JDBC_JAR, FRAZIL_FLIGHTS_DIR.
-# Exits with pytest's code; 5 when no test of that name exists in either part.
+# what the tests themselves need: FRAZIL_BIN, FRAZIL_SPARK_JAR, FRAZIL_SQLITE_JDBC_JAR, FRAZIL_FLIGHTS_DIR, FRAZIL_JRE_DIR,
+# FRAZIL_KAFKA_DIR, FRAZIL_SCHEMA_REGISTRY_DIR.
+# Exits with pytest's code; 5 when no test of that name exists in any part.
 
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -17,12 +19,17 @@ run() {  # NAME ARGS...
   "$FRAZIL_TEST_PYTHON" -B -m pytest -q --junitxml "$JUNIT/python-$name.xml" "$@"
 }
 
-run cli cli -n 2 "${@}"
-cli=$?
-run interop interop "${@}"
-interop=$?
+found=5
+failed=0
+for part in cli kafka interop; do
+  options=()
+  [[ $part == cli ]] && options=(-n 2)
+  run "$part" "$part" "${options[@]}" "$@"
+  code=$?
+  ((code == 5)) && continue
+  found=0
+  ((code != 0 && failed == 0)) && failed=$code
+done
 
-((cli == 5 && interop == 5)) && exit 5
-((cli != 0 && cli != 5)) && exit "$cli"
-((interop != 0 && interop != 5)) && exit "$interop"
-exit 0
+((failed != 0)) && exit "$failed"
+exit "$found"

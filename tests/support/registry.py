@@ -1,0 +1,89 @@
+"""A real schema registry for tests: Apicurio Registry, which speaks Confluent's interface below a path of its own.
+
+FRAZIL_SCHEMA_REGISTRY_DIR and FRAZIL_JRE_DIR name the two things it is started from; `./dev test` sets them.
+"""
+
+import base64
+import io
+import json
+import pathlib
+import struct
+import urllib.error
+import urllib.request
+
+import fastavro
+
+from home import needed
+from server import Server, free_ports
+
+_BASIC_AUTH = """
+quarkus.http.auth.basic=true
+quarkus.security.users.embedded.enabled=true
+quarkus.security.users.embedded.plain-text=true
+quarkus.security.users.embedded.users.{user}={password}
+quarkus.security.users.embedded.roles.{user}=sr-admin
+quarkus.http.auth.permission.all.paths=/apis/*
+quarkus.http.auth.permission.all.policy=authenticated
+"""
+
+
+class Registry(Server):
+    """Its schemas live in memory: a restart forgets them."""
+
+    def __init__(self, folder: pathlib.Path, credentials=None):
+        super().__init__("registry", folder)
+        self.port, self._management_port = free_ports(2)
+        self.credentials = credentials
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self.url = f"{self.origin}/apis/ccompat/v7"
+
+    def start(self) -> "Registry":
+        options = {"quarkus.http.host": "127.0.0.1", "quarkus.http.port": self.port,
+                   "quarkus.management.host": "127.0.0.1", "quarkus.management.port": self._management_port}
+        if self.credentials:
+            user, password = self.credentials
+            options.update(line.split("=", 1) for line in _BASIC_AUTH.format(user=user, password=password).split())
+        self.launch([f"{needed('FRAZIL_JRE_DIR')}/bin/java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                     *(f"-D{key}={value}" for key, value in options.items()), "-jar",
+                     f"{needed('FRAZIL_SCHEMA_REGISTRY_DIR')}/quarkus-run.jar"], self._answers)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            self.request("/subjects")
+            return True
+        except (urllib.error.URLError, ConnectionError):
+            return False
+
+    def request(self, path: str, body=None, method=None):
+        headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+        if self.credentials:
+            headers["Authorization"] = "Basic " + base64.b64encode(":".join(self.credentials).encode()).decode()
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(self.url + path, data=data, headers=headers, method=method)
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return json.load(answer)
+
+    def register(self, subject: str, schema, kind="AVRO", references=()) -> int:
+        """`schema`: Avro as Python values, or text. Returns its id."""
+        text = schema if isinstance(schema, str) and kind != "AVRO" else json.dumps(schema)
+        body = {"schema": text, "schemaType": kind}
+        if references:
+            body["references"] = list(references)
+        return self.request(f"/subjects/{subject}/versions", body)["id"]
+
+
+def framed(schema_id: int, schema, value) -> bytes:
+    """A value as Confluent's serialiser writes it: a zero byte, the schema's id, Avro."""
+    out = io.BytesIO()
+    out.write(struct.pack(">bI", 0, schema_id))
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), value)
+    return out.getvalue()
+
+
+def unframed(data: bytes, schema):
+    """(schema id, value) of such a record."""
+    stream = io.BytesIO(data)
+    magic, schema_id = struct.unpack(">bI", stream.read(5))
+    assert magic == 0
+    return schema_id, fastavro.schemaless_reader(stream, fastavro.parse_schema(schema), None)
