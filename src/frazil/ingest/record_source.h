@@ -40,7 +40,9 @@ struct PartitionBounds {
 struct StartupMode {
   enum class Kind { kEarliest, kLatest, kGroupOffsets, kTimestamp, kSpecificOffsets } kind = Kind::kGroupOffsets;
   int64_t timestamp_ms = 0;                     ///< kTimestamp
-  std::map<int32_t, int64_t> specific_offsets;  ///< kSpecificOffsets
+  std::map<int32_t, int64_t> specific_offsets;  ///< kSpecificOffsets; every partition
+  /// kGroupOffsets: where a partition without one begins (Java's `auto.offset.reset`); none: an error. kEarliest, kLatest.
+  std::optional<Kind> without_group_offset;
 };
 
 /// A partitioned, replayable source of records, read by offsets that the caller keeps (ingest.md rules 5, 6, 13).
@@ -57,9 +59,17 @@ class RecordSource {
 
   /// What goes into the marker to recognise the source: "kind", "topic", "topic-id", "cluster-id" (those that it knows).
   virtual Result<std::map<std::string, std::string>> Identity() = 0;
+  /// What was polled so far came from the source that Identity() described. To be called between the last Poll() of a batch
+  /// and its commit: a topic that is deleted and made again under its name is not noticed by fetching, once it is long
+  /// enough; but ids never come back, so one look afterwards proves all reads before it. kFenced, kUnavailable.
+  virtual Status CheckSame() { return {}; }
+  /// How long a tombstone stays at least where old records of a key are removed (`cleanup.policy=compact`); none: they are
+  /// not (ingest.md rule 15).
+  virtual Result<std::optional<std::chrono::milliseconds>> TombstoneRetention() { return std::nullopt; }
   /// Partitions and their bounds, fresh from the source.
   virtual Result<std::map<int32_t, PartitionBounds>> Bounds() = 0;
-  /// A number for every partition. kInvalidArgument for group offsets that do not exist, naming the three choices.
+  /// A number inside the log for every partition. kInvalidArgument for group offsets that do not exist, naming the three
+  /// choices, and for offsets outside the log.
   virtual Result<std::map<int32_t, int64_t>> Resolve(const StartupMode& mode) = 0;
 
   /// Reads from here on exactly these partitions. kFenced when a position is outside the log (naming partition, position
