@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -37,13 +39,17 @@ class VectorMerge {
     for (const LiveDataFile& file : live.data_files) data_files_.emplace(file.file.file_path, &file);
   }
 
+  /// Data files come and go with the commit: before Run().
+  Status Replace(const ReplacedFiles& replaced);
   Status Run(const OwnDeletes& own);
+  Status Repack(const std::set<std::string>& puffins, const std::set<std::string>& data_files);
   Result<MergedDeletes> Finish() &&;
   /// Best effort: what was written is of no use after a failure.
   void Abandon();
 
  private:
   Status Merge(const std::string& path, const format::DeletionVector& own);
+  Status AddDeletes(const LiveDataFile& data_file, const format::DeletionVector& positions);
   Status RewriteSiblings();
   Status WritePuffins();
   void Remove(const LiveDelete& file);
@@ -56,11 +62,32 @@ class VectorMerge {
   const PositionDeleteWriter& write_positions_;
   VectorReader reader_;
   std::unordered_map<std::string, const LiveDataFile*> data_files_;
+  std::deque<LiveDataFile> added_files_;
   PartitionMap<std::vector<NewVector>> new_vectors_;
   std::set<spec::DeleteFileId> removed_;
   std::set<std::string> touched_puffins_;
   MergedDeletes result_;
 };
+
+Status VectorMerge::Replace(const ReplacedFiles& replaced) {
+  for (const std::string& path : replaced.removed) {
+    const auto found = data_files_.find(path);
+    if (found == data_files_.end()) {
+      return Fail(ErrorCode::kCommitConflict, "a data file to replace is no longer there: {}", path);
+    }
+    FRAZIL_ASSIGN(const ApplicableDeletes deletes, index_.For(*found->second));
+    RemoveMerged(*found->second, deletes);
+    data_files_.erase(found);
+  }
+  result_.num_removed_with_data_files = static_cast<int64_t>(result_.removed_delete_files.size());
+  // No delete file that is live now is for a file that was not there.
+  constexpr spec::SequenceNumber kNewest{std::numeric_limits<int64_t>::max()};
+  for (const spec::DataFile& file : replaced.added) {
+    added_files_.push_back({.file = file, .sequence_number = kNewest, .file_sequence_number = kNewest});
+    data_files_[file.file_path] = &added_files_.back();
+  }
+  return {};
+}
 
 Status VectorMerge::Run(const OwnDeletes& own) {
   for (const auto& [path, positions] : own) FRAZIL_TRY(Merge(path, positions));
@@ -112,8 +139,13 @@ Status VectorMerge::Merge(const std::string& path, const format::DeletionVector&
     result_.removed_data_files.push_back(path);
     return {};
   }
+  return AddDeletes(data_file, merged);
+}
+
+/// All deleted positions of a file as its one vector, or v2 delete file.
+Status VectorMerge::AddDeletes(const LiveDataFile& data_file, const format::DeletionVector& positions) {
   if (base_.metadata()->format_version == 2 && write_positions_) {
-    FRAZIL_ASSIGN(spec::DataFile file, write_positions_(data_file.file, merged));
+    FRAZIL_ASSIGN(spec::DataFile file, write_positions_(data_file.file, positions));
     result_.puffin_paths.push_back(file.file_path);
     result_.added_delete_files.push_back(std::move(file));
     return {};
@@ -124,10 +156,29 @@ Status VectorMerge::Merge(const std::string& path, const format::DeletionVector&
                                                     base_.metadata()->format_version, base_.name().ToString()))
             .WithHint("upgrade it: ALTER TABLE ... SET TBLPROPERTIES ('format-version'='3')"));
   }
-  NewVector vector{&data_file.file, {}, merged.cardinality()};
-  FRAZIL_TRY(merged.EncodeTo(vector.blob));
+  NewVector vector{&data_file.file, {}, positions.cardinality()};
+  FRAZIL_TRY(positions.EncodeTo(vector.blob));
   new_vectors_[{data_file.file.spec_id, data_file.file.partition}].push_back(std::move(vector));
   return {};
+}
+
+Status VectorMerge::Repack(const std::set<std::string>& puffins, const std::set<std::string>& data_files) {
+  for (const std::string& path : data_files) {
+    const auto found = data_files_.find(path);
+    if (found == data_files_.end()) {
+      return Fail(ErrorCode::kCommitConflict, "deletes to rewrite are of a data file that is no longer there: {}",
+                  path);
+    }
+    const LiveDataFile& data_file = *found->second;
+    FRAZIL_ASSIGN(const ApplicableDeletes deletes, index_.For(data_file));
+    FRAZIL_ASSIGN(const format::DeletionVector positions,
+                  ReadPositions(*base_.io(), data_file, deletes, read_positions_));
+    RemoveMerged(data_file, deletes);
+    if (!positions.empty()) FRAZIL_TRY(AddDeletes(data_file, positions));
+  }
+  touched_puffins_.insert(puffins.begin(), puffins.end());
+  FRAZIL_TRY(RewriteSiblings());
+  return WritePuffins();
 }
 
 /// Java's incremental expiry deletes the path of a replaced vector without looking at its siblings, so a path must be
@@ -230,6 +281,32 @@ Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, con
   if (own.empty()) return MergedDeletes{};
   FRAZIL_ASSIGN(const DeleteIndex index, DeleteIndex::Make(live.delete_files, *base.metadata()));
   VectorMerge merge(base, live, index, read_positions, write_positions);
+  if (Status written = merge.Run(own); !written) {
+    merge.Abandon();
+    return tl::unexpected(std::move(written).error());
+  }
+  return std::move(merge).Finish();
+}
+
+Result<MergedDeletes> RepackDeletes(const Table& base, const std::set<std::string>& puffins,
+                                    const std::set<std::string>& data_files, const LiveFiles& live,
+                                    const PositionDeleteReader& read_positions,
+                                    const PositionDeleteWriter& write_positions) {
+  FRAZIL_ASSIGN(const DeleteIndex index, DeleteIndex::Make(live.delete_files, *base.metadata()));
+  VectorMerge merge(base, live, index, read_positions, write_positions);
+  if (Status written = merge.Repack(puffins, data_files); !written) {
+    merge.Abandon();
+    return tl::unexpected(std::move(written).error());
+  }
+  return std::move(merge).Finish();
+}
+
+Result<MergedDeletes> CarryDeletes(const Table& base, const OwnDeletes& own, const ReplacedFiles& replaced,
+                                   const LiveFiles& live, const PositionDeleteReader& read_positions,
+                                   const PositionDeleteWriter& write_positions) {
+  FRAZIL_ASSIGN(const DeleteIndex index, DeleteIndex::Make(live.delete_files, *base.metadata()));
+  VectorMerge merge(base, live, index, read_positions, write_positions);
+  FRAZIL_TRY(merge.Replace(replaced));
   if (Status written = merge.Run(own); !written) {
     merge.Abandon();
     return tl::unexpected(std::move(written).error());

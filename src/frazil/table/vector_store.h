@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct MergedDeletes {
   std::vector<std::string> removed_data_files;  ///< every row deleted: the file itself goes
   std::vector<std::string> puffin_paths;        ///< delete files written by this call; delete when the attempt loses
   int64_t num_newly_deleted = 0;
+  int64_t num_removed_with_data_files = 0;  ///< of removed_delete_files: those of ReplacedFiles::removed
 };
 
 /// Merges `own` with the live deletes of `base` (ingest.md rule 2, spec 4.4): one vector per data file; a file whose
@@ -56,5 +58,25 @@ struct MergedDeletes {
 Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, const LiveFiles& live,
                                    const PositionDeleteReader& read_positions,
                                    const PositionDeleteWriter& write_positions = nullptr);
+
+/// Data files that one commit puts in the place of others.
+struct ReplacedFiles {
+  std::vector<spec::DataFile> added;
+  std::vector<std::string> removed;  ///< live ones, by path
+};
+
+/// MergeDeletes for a rewrite: `own` may name added files, which are not live yet, and the vectors and own position
+/// deletes of removed files go. Their siblings are rewritten as there, so that a path is wholly live or wholly dead.
+Result<MergedDeletes> CarryDeletes(const Table& base, const OwnDeletes& own, const ReplacedFiles& replaced,
+                                   const LiveFiles& live, const PositionDeleteReader& read_positions,
+                                   const PositionDeleteWriter& write_positions = nullptr);
+
+/// Writes deletes anew that hide the same rows afterwards: the live vectors of `puffins`, packed as above, and for each of
+/// `data_files` (live ones) one vector, on v2 one position delete file, in place of its vector and the position delete
+/// files that are for it alone. Vectors of files that are gone are left out.
+Result<MergedDeletes> RepackDeletes(const Table& base, const std::set<std::string>& puffins,
+                                    const std::set<std::string>& data_files, const LiveFiles& live,
+                                    const PositionDeleteReader& read_positions,
+                                    const PositionDeleteWriter& write_positions = nullptr);
 
 }  // namespace frazil::table
