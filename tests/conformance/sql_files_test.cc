@@ -190,7 +190,8 @@ class SqlFileTest : public testing::Test {
       return;
     }
     if (record.expected) {
-      EXPECT_EQ(answer->message, record.expected->at(0));
+      // Behind a semicolon stands what the layout of the files made of it, which differs from mode to mode.
+      EXPECT_EQ(answer->message.substr(0, answer->message.find(';')), record.expected->at(0));
     }
     if (record.kind == Record::Kind::kSetup && mode_.is_scattered) {
       ASSERT_NO_FATAL_FAILURE(Scatter(record.sql));

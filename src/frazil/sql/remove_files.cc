@@ -14,7 +14,7 @@ class RemoveAll final : public table::SnapshotChange {
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId) override {
     const spec::Snapshot* head = target_.HeadOf(*base.metadata());
     FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));
-    num_rows_.push_back(NumLiveRows(live));
+    removed_.push_back({.num_rows = NumLiveRows(live), .num_files = static_cast<int64_t>(live.data_files.size())});
     table::FileChanges changes;
     changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
     for (const table::LiveDataFile& file : live.data_files) changes.removed_data_files.push_back(file.file.file_path);
@@ -23,11 +23,13 @@ class RemoveAll final : public table::SnapshotChange {
     }
     return changes;
   }
-  int64_t NumRowsOf(int attempt) const { return attempt == 0 ? 0 : num_rows_[static_cast<size_t>(attempt) - 1]; }
+  RemovedAll RemovedBy(int attempt) const {
+    return attempt == 0 ? RemovedAll() : removed_[static_cast<size_t>(attempt) - 1];
+  }
 
  private:
   const WriteTarget& target_;
-  std::vector<int64_t> num_rows_;  ///< by attempt
+  std::vector<RemovedAll> removed_;  ///< by attempt
 };
 
 }  // namespace
@@ -53,10 +55,10 @@ int64_t NumLiveRows(const table::LiveFiles& live) {
   return std::max<int64_t>(count, 0);
 }
 
-Result<int64_t> RemoveEveryRow(const WriteTarget& target) {
+Result<RemovedAll> RemoveEveryRow(const WriteTarget& target) {
   RemoveAll change(target);
   FRAZIL_ASSIGN(const auto outcome, table::CommitSnapshot(target.table(), change, {.branch = target.branch()}));
-  return change.NumRowsOf(outcome.committed_attempt);
+  return change.RemovedBy(outcome.committed_attempt);
 }
 
 }  // namespace frazil::sql

@@ -16,7 +16,11 @@ void RemoveDataFiles(std::vector<std::string> paths, const table::LiveFiles& liv
 /// Rows of these files that are alive, as far as vectors and position deletes say.
 int64_t NumLiveRows(const table::LiveFiles& live);
 
-/// Empties a table or branch without reading it (DELETE without WHERE, TRUNCATE); how many rows were there.
-Result<int64_t> RemoveEveryRow(const WriteTarget& target);
+struct RemovedAll {
+  int64_t num_rows = 0;
+  int64_t num_files = 0;  ///< data files
+};
+/// Empties a table or branch without reading it (DELETE without WHERE, TRUNCATE); what was there.
+Result<RemovedAll> RemoveEveryRow(const WriteTarget& target);
 
 }  // namespace frazil::sql

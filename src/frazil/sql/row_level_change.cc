@@ -271,6 +271,7 @@ Result<bool> RowLevelChange::MergeOnRead(const table::Table& base, const table::
                                     write::WritePositionDeletes(base)));
   attempt.written = std::move(merged.puffin_paths);
   attempt.num_newly_deleted = merged.num_newly_deleted;
+  attempt.num_files_removed_whole = static_cast<int64_t>(merged.removed_data_files.size());
   changes.added_delete_files = std::move(merged.added_delete_files);
   changes.removed_delete_files = std::move(merged.removed_delete_files);
   changes.removed_data_files = std::move(merged.removed_data_files);
@@ -329,6 +330,7 @@ Result<RowLevelChange::Counts> RowLevelChange::Commit() {
   Counts counts = answers_[attempt.answer].counts;
   // Some rows of a kept answer may have been deleted by somebody else.
   if (!IsCopyOnWrite(target_.metadata())) counts.num_deleted = attempt.num_newly_deleted - counts.num_updated;
+  counts.num_files_removed_whole = attempt.num_files_removed_whole;
   return counts;
 }
 

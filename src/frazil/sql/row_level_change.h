@@ -58,6 +58,8 @@ class RowLevelChange final : public table::SnapshotChange {
     int64_t num_unmatched_updated = 0;  ///< of the updated ones: had no row of the source
     int64_t num_unmatched_deleted = 0;
     int64_t num_copied = 0;  ///< rows that copy on write only moved
+    /// Data files that lost their last row, and so went whole: no vector was needed for them (merge on read only).
+    int64_t num_files_removed_whole = 0;
   };
   using MakeQuery = std::function<Result<RowLevelQuery>(const table::Table& base)>;
 
@@ -87,6 +89,7 @@ class RowLevelChange final : public table::SnapshotChange {
     size_t answer = 0;
     std::vector<std::string> written;  ///< delete files
     int64_t num_newly_deleted = 0;
+    int64_t num_files_removed_whole = 0;
   };
 
   Result<Answer> Ask(const table::Table& base, const spec::Snapshot* head);

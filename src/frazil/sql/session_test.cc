@@ -112,7 +112,9 @@ TEST_F(SessionTest, DeletesThroughVectorsAndKeepsRowIds) {
   EXPECT_EQ(Do("delete from demo.products p where p.name = 'pen'"), "deleted 1 rows from demo.products");
   EXPECT_THAT(Query("select record_count from demo.products.delete_files"), RowsAre("2"));
   EXPECT_EQ(Do("delete from demo.products where id = 99"), "deleted 0 rows from demo.products");
-  EXPECT_EQ(Do("delete from demo.products where id = 3"), "deleted 1 rows from demo.products");
+  // The file has lost its last row.
+  EXPECT_EQ(Do("delete from demo.products where id = 3"),
+            "deleted 1 rows from demo.products; 1 data file removed whole, without a deletion vector");
   EXPECT_THAT(Query("select * from demo.products.files"), HasRows(Rows()));
   EXPECT_THAT(Query("select * from demo.products"), HasRows(Rows()));
 }
@@ -120,7 +122,8 @@ TEST_F(SessionTest, DeletesThroughVectorsAndKeepsRowIds) {
 TEST_F(SessionTest, DeletesEverything) {
   MakeProducts();
   Do("delete from demo.products where id = 1");
-  EXPECT_EQ(Do("delete from demo.products"), "deleted 2 rows from demo.products");
+  EXPECT_EQ(Do("delete from demo.products"),
+            "deleted 2 rows from demo.products; 1 data file removed whole, without a deletion vector");
   EXPECT_THAT(Query("select count(*) from demo.products"), RowsAre("0"));
 }
 
@@ -294,7 +297,8 @@ TEST_F(SessionTest, UsesNamespacesAndNestedOnes) {
   EXPECT_THAT(Query("select x from demo.a.b.t u where u.x = 5"), RowsAre("5"));
   EXPECT_THAT(Query("select count(*) from demo.a.b.t.snapshots"), RowsAre("1"));
   EXPECT_THAT(Query("with t as (select 1 as x) select x from t"), RowsAre("1"));
-  EXPECT_EQ(Do("delete from a.b.t where x = 5"), "deleted 1 rows from a.b.t");
+  EXPECT_EQ(Do("delete from a.b.t where x = 5"),
+            "deleted 1 rows from a.b.t; 1 data file removed whole, without a deletion vector");
   EXPECT_THAT(ErrorOf("use nowhere"), HasSubstr("namespace not found: nowhere"));
   Do("use demo");
   MakeProducts();
@@ -360,7 +364,7 @@ TEST_F(SessionTest, ReadsTheStateOfOneMoment) {
   Do("insert into demo.products select id + 10, name, price from demo.products");
   EXPECT_THAT(Query("select count(*) from demo.products"), RowsAre("6"));
   EXPECT_EQ(Do("delete from demo.products where id in (select id + 10 from demo.products)"),
-            "deleted 3 rows from demo.products");
+            "deleted 3 rows from demo.products; 1 data file removed whole, without a deletion vector");
 }
 
 TEST_F(SessionTest, SetsIdentifierFields) {
@@ -396,7 +400,8 @@ TEST_F(SessionTest, ConcurrentDeletesMissNothing) {
   Do("insert into demo.products values (4, 'cap', 2)");
   auto deleted = (*other)->Execute("delete from demo.products where id >= 2");
   ASSERT_THAT(deleted, IsOk());
-  EXPECT_EQ((*deleted)->message(), "deleted 3 rows from demo.products");
+  EXPECT_EQ((*deleted)->message(),
+            "deleted 3 rows from demo.products; 1 data file removed whole, without a deletion vector");
   EXPECT_THAT(Query("select id from demo.products"), RowsAre("1"));
 }
 
