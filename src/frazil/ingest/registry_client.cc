@@ -1,0 +1,181 @@
+#include "frazil/ingest/registry_client.h"
+
+#include <mutex>
+#include <string_view>
+
+#include "frazil/ingest/registry_json.h"
+#include "frazil/spec/ascii.h"
+
+namespace frazil::ingest {
+namespace {
+
+constexpr long kFirstServerError = 500;
+constexpr char kContentType[] = "application/vnd.schemaregistry.v1+json";
+
+using SchemaPointer = std::shared_ptr<const RegisteredSchema>;
+
+class RegistryClient final : public SchemaRegistry {
+ public:
+  explicit RegistryClient(RegistryOptions options) : urls_(std::move(options.urls)), http_(std::move(options.http)) {}
+
+  Result<SchemaPointer> ById(int32_t id) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = by_id_.find(id); known != by_id_.end()) return known->second;
+    }
+    FRAZIL_ASSIGN(const std::string body, Ask("GET", fmt::format("/schemas/ids/{}", id), ""));
+    FRAZIL_ASSIGN(RegisteredSchema schema, ParseRegisteredSchema(body));
+    schema.id = id;
+    return Keep(std::move(schema));
+  }
+
+  Result<SchemaPointer> BySubject(const std::string& subject, int version) override {
+    return Version(subject, std::to_string(version));
+  }
+  Result<SchemaPointer> Latest(const std::string& subject) override { return Version(subject, "latest"); }
+
+  Result<int32_t> Register(const std::string& subject, const RegisteredSchema& schema) override {
+    FRAZIL_ASSIGN(const std::string body,
+                  Ask("POST", fmt::format("/subjects/{}/versions", UrlEscape(subject)), WriteSchemaJson(schema)));
+    return ParseSchemaId(body);
+  }
+
+ private:
+  Result<SchemaPointer> Version(const std::string& subject, const std::string& version) {
+    FRAZIL_ASSIGN(const std::string body,
+                  Ask("GET", fmt::format("/subjects/{}/versions/{}", UrlEscape(subject), version), ""));
+    FRAZIL_ASSIGN(RegisteredSchema schema, ParseRegisteredSchema(body));
+    FRAZIL_ASSIGN(schema.id, ParseSchemaId(body));
+    return Keep(std::move(schema));
+  }
+
+  SchemaPointer Keep(RegisteredSchema schema) {
+    auto kept = std::make_shared<const RegisteredSchema>(std::move(schema));
+    const std::lock_guard lock(mutex_);
+    return by_id_.try_emplace(kept->id, kept).first->second;
+  }
+
+  /// The body of a good answer; begins with the server that answered last.
+  Result<std::string> Ask(const std::string& method, const std::string& path, const std::string& body) {
+    size_t first = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      first = answering_;
+    }
+    Result<std::string> answer = Fail(ErrorCode::kInternal, "no schema registry");
+    for (size_t i = 0; i < urls_.size(); ++i) {
+      const size_t server = (first + i) % urls_.size();
+      answer = AskOne(urls_[server] + path, method, body);
+      if (answer || answer.error().code() != ErrorCode::kUnavailable) {
+        const std::lock_guard lock(mutex_);
+        answering_ = server;
+        return answer;
+      }
+    }
+    return answer;
+  }
+
+  Result<std::string> AskOne(const std::string& url, const std::string& method, const std::string& body) {
+    HttpRequest request{method, url, {{"Accept", kContentType}}, body};
+    if (!body.empty()) request.headers["Content-Type"] = kContentType;
+    FRAZIL_ASSIGN(HttpResponse response, http_.Send(request));
+    if (response.status >= 200 && response.status < 300) return std::move(response.body);
+    std::string said = ErrorMessageOf(response.body);
+    if (!said.empty()) said = ": " + said;
+    const std::string what =
+        fmt::format("schema registry says {} to {} {}{}", response.status, method, UrlToShow(url), said);
+    if (response.status == 404) return Fail(ErrorCode::kNotFound, "{}", what);
+    if (response.status == 401 || response.status == 403) {
+      return tl::unexpected(Error(ErrorCode::kUnavailable, what)
+                                .WithHint("see basic-auth.user-info or bearer-auth.token of the registry"));
+    }
+    // 408 and 429 are a server's ways to say later; 3xx is not followed.
+    if (response.status >= kFirstServerError || response.status == 408 || response.status == 429) {
+      return Fail(ErrorCode::kUnavailable, "{}", what);
+    }
+    return Fail(ErrorCode::kInvalidArgument, "{}", what);
+  }
+
+  const std::vector<std::string> urls_;
+  HttpClient http_;
+  std::mutex mutex_;
+  std::map<int32_t, SchemaPointer> by_id_;  // by mutex_
+  size_t answering_ = 0;                    // by mutex_
+};
+
+/// Takes "user:password@" out of a URL.
+std::string TakeUserInfo(std::string& url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  const size_t path = std::min(url.find('/', begin), url.size());
+  const size_t at = url.rfind('@', path);
+  if (at == std::string::npos || at < begin || at > path) return "";
+  std::string user_info = url.substr(begin, at - begin);
+  url.erase(begin, at + 1 - begin);
+  return user_info;
+}
+
+}  // namespace
+
+Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::string>& options) {
+  RegistryOptions parsed;
+  for (const auto& [name, value] : options) {
+    if (name == "url") {
+      for (std::string_view rest = value; !rest.empty();) {
+        std::string url(spec::Trim(rest.substr(0, rest.find(','))));
+        rest.remove_prefix(
+            std::min(rest.size(), rest.find(',') == std::string_view::npos ? rest.size() : rest.find(',') + 1));
+        if (url.empty()) continue;
+        if (!url.starts_with("http://") && !url.starts_with("https://")) {
+          return Fail(ErrorCode::kInvalidArgument, "url of a schema registry has to begin with http:// or https://: {}",
+                      UrlToShow(url));
+        }
+        if (std::string user = TakeUserInfo(url); !user.empty() && parsed.http.user_info.empty()) {
+          parsed.http.user_info = std::move(user);
+        }
+        while (url.ends_with('/')) url.pop_back();
+        parsed.urls.push_back(std::move(url));
+      }
+    } else if (name == "basic-auth.user-info") {
+      parsed.http.user_info = value;
+    } else if (name == "bearer-auth.token") {
+      parsed.http.bearer_token = value;
+    } else if (name == "basic-auth.credentials-source") {
+      if (value != "USER_INFO" && value != "URL") {
+        return Fail(ErrorCode::kNotSupported, "basic-auth.credentials-source {}: USER_INFO and URL can be used", value);
+      }
+    } else if (name == "bearer-auth.credentials-source") {
+      if (value != "STATIC_TOKEN") {
+        return Fail(ErrorCode::kNotSupported, "bearer-auth.credentials-source {}: STATIC_TOKEN can be used", value);
+      }
+    } else if (name == "ssl.ca.location" || name == "ssl.truststore.location") {
+      if (name == "ssl.truststore.location" && !spec::ToLower(value).ends_with(".pem")) {
+        return tl::unexpected(
+            Error(ErrorCode::kInvalidArgument,
+                  fmt::format("ssl.truststore.location of a schema registry has to be a PEM file: {}", value))
+                .WithHint("keytool -list -rfc -keystore FILE > ca.pem"));
+      }
+      parsed.http.ca_file = value;
+    } else if (name == "ssl.certificate.location") {
+      parsed.http.certificate_file = value;
+    } else if (name == "ssl.key.location") {
+      parsed.http.key_file = value;
+    } else if (name == "ssl.key.password") {
+      parsed.http.key_password = value;
+    } else {
+      return Fail(ErrorCode::kInvalidArgument, "unknown option of a schema registry: {}", name);
+    }
+  }
+  if (parsed.urls.empty()) return Fail(ErrorCode::kInvalidArgument, "url of the schema registry is missing");
+  if (!parsed.http.user_info.empty() && !parsed.http.bearer_token.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "a schema registry takes basic-auth or bearer-auth, not both");
+  }
+  return parsed;
+}
+
+Result<std::unique_ptr<SchemaRegistry>> MakeRegistryClient(RegistryOptions options) {
+  if (options.urls.empty()) return Fail(ErrorCode::kInvalidArgument, "url of the schema registry is missing");
+  return std::make_unique<RegistryClient>(std::move(options));
+}
+
+}  // namespace frazil::ingest

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frazil/base/result.h"
+#include "frazil/ingest/http_client.h"
+#include "frazil/ingest/schema_registry.h"
+
+namespace frazil::ingest {
+
+struct RegistryOptions {
+  /// Base addresses with any path that the interface lies under; the next one is asked when one does not answer.
+  std::vector<std::string> urls;
+  HttpOptions http;
+};
+
+/// Options in the names of Flink's `avro-confluent` format without prefix: url (several with commas), basic-auth.user-info,
+/// basic-auth.credentials-source, bearer-auth.token, bearer-auth.credentials-source, ssl.*. A user in the URL serves as
+/// basic authentication. kInvalidArgument naming the option, never a secret.
+Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::string>& options);
+
+/// Speaks Confluent's interface. Answers about an id are kept for good; a subject's latest version is always asked for.
+Result<std::unique_ptr<SchemaRegistry>> MakeRegistryClient(RegistryOptions options);
+
+}  // namespace frazil::ingest
