@@ -1,6 +1,6 @@
 import pytest
 
-from kafka import Broker
+from kafka_broker import Broker
 from registry import Registry
 
 
