@@ -161,8 +161,7 @@ ingest::ChangeBatch BatchOf(const std::vector<Change>& changes, int64_t start) {
   }
   auto batch = decoder->Finish();
   EXPECT_THAT(batch, IsOk());
-  batch->start = start;
-  batch->end = start + static_cast<int64_t>(changes.size());
+  batch->ranges[0] = {.start = start, .end = start + static_cast<int64_t>(changes.size()), .leader_epoch = {}};
   return *std::move(batch);
 }
 
@@ -212,16 +211,16 @@ Scenario::Scenario() : Scenario(Options{}) {}
 Pipeline::Pipeline(table::Table table, Clock& clock, std::string id)
     : table_(std::move(table)),
       clock_(clock),
-      identity_{.id = std::move(id), .writer = "test", .source = {{"kind", "test"}}},
+      identity_{.id = std::move(id), .writer = "test", .source = {{"kind", "test"}}, .num_partitions = {}},
       index_(NewIndex()) {}
 
 Result<table::CommitOutcome> Pipeline::Commit(const std::vector<Change>& changes) {
   const ingest::ChangeBatch batch = BatchOf(changes, next_);
   FRAZIL_ASSIGN(std::vector<ingest::KeyChange> collapsed, ingest::Collapse(batch, *index::TestSchema(), TestKey()));
-  ingest::BatchCommit commit(batch, std::move(collapsed), identity_, *index_, table_.metadata()->schema(), nullptr,
-                             clock_);
+  ingest::BatchCommit commit(batch, std::move(collapsed), identity_, *index_, table_.metadata()->schema(), clock_,
+                             {.landing = landing_, .executor = nullptr, .stages = nullptr});
   FRAZIL_ASSIGN(const table::CommitOutcome outcome, commit.Run(table_));
-  next_ = batch.end;
+  next_ = batch.ranges.at(0).end;
   return outcome;
 }
 

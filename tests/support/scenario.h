@@ -58,6 +58,7 @@ class Pipeline {
 
   int64_t next() const { return next_; }  ///< changes of the stream that are in the table, as far as it knows
   void set_next(int64_t next) { next_ = next; }
+  void set_landing(ingest::LandingMode landing) { landing_ = landing; }
   table::Table& table() { return table_; }
   index::KeyIndex& index() { return *index_; }
 
@@ -67,6 +68,7 @@ class Pipeline {
   ingest::PipelineIdentity identity_;
   std::unique_ptr<index::KeyIndex> index_;
   int64_t next_ = 0;
+  ingest::LandingMode landing_ = ingest::LandingMode::kNever;
 };
 
 /// A table, a pipeline that feeds it, and what should be in it. Checks everything after every step, in gtest's way:

@@ -9,34 +9,43 @@
 #include "frazil/base/clock.h"
 #include "frazil/base/executor.h"
 #include "frazil/index/key_index.h"
+#include "frazil/ingest/batch_files.h"
 #include "frazil/ingest/change_batch.h"
 #include "frazil/ingest/key_resolver.h"
+#include "frazil/ingest/landing.h"
+#include "frazil/ingest/pipeline_progress.h"
+#include "frazil/ingest/stage_cpu.h"
 #include "frazil/table/marker.h"
 #include "frazil/table/snapshot_change.h"
+#include "frazil/table/vector_store.h"
 
 namespace frazil::ingest {
 
-/// Who commits: what goes into the marker besides the offsets.
-struct PipelineIdentity {
-  std::string id;
-  std::string writer;
-  std::map<std::string, std::string> source;
+/// Schema evolution that goes with a batch: its first rows use it (ingest.md rule 11).
+struct SchemaChange {
+  spec::SchemaPtr from;  ///< the table's schema that `updates` were made for
+  std::vector<spec::TableUpdate> updates;
 };
 
-/// What a commit carries besides files: the base's effective marker with `pipeline` moved to record `next`, in the summary
-/// and in the table property (ingest.md rule 5).
-table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline, int64_t next,
-                                 const spec::TableMetadata& metadata, spec::SnapshotId snapshot_id, const Clock& clock);
+/// What is the same for all batches of a run. Pointers may be null.
+struct BatchCommitOptions {
+  LandingMode landing = LandingMode::kNever;  ///< the table's property goes before it
+  Executor* executor = nullptr;
+  StageCpu* stages = nullptr;
+};
 
 /// Commits one batch of changes exactly once: an attempt resolves the keys on its base, writes rows and vectors, and
 /// carries the marker; the batch enters the index only after the commit succeeded (ingest.md rules 2, 5, 6, 8, 10).
 ///
-/// Each attempt is allowed only on a base whose effective marker says the batch's start: kFenced otherwise. Data files
-/// are written once and used again while the rows and their ids stay the same. One thread.
+/// Each attempt is allowed only on a base whose effective marker says the start of each of the batch's ranges: kFenced
+/// otherwise, as for a table to which the rows do not fit any more. Data files are written once; where another writer took
+/// or brought rows of the batch's keys, only those rows are struck out in them and written again. One thread.
 class BatchCommit : public table::SnapshotChange {
  public:
+  /// `schema`: of the batch's rows; the table's, after `schema_change` when there is one.
   BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> changes, const PipelineIdentity& pipeline,
-              index::KeyIndex& index, spec::SchemaPtr schema, Executor* executor, Clock& clock);
+              index::KeyIndex& index, spec::SchemaPtr schema, Clock& clock, BatchCommitOptions options = {},
+              std::optional<SchemaChange> schema_change = std::nullopt);
 
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override;
 
@@ -45,10 +54,22 @@ class BatchCommit : public table::SnapshotChange {
   Result<table::CommitOutcome> Run(table::Table& table);
 
   const Resolution& resolution() const { return resolution_; }
+  /// What the last attempt found; kAtStart as well when it never came to that.
+  FenceState fence_state() const { return fence_state_; }
+
+  /// Of the last attempt.
+  struct Sizes {
+    int64_t data_files = 0;
+    int64_t row_bytes = 0;
+    int64_t vectors = 0;
+    int64_t vector_bytes = 0;
+  };
+  const Sizes& sizes() const { return sizes_; }
 
  private:
-  Status CheckFence(const table::EffectiveMarker& marker) const;
-  Status WriteRows(const table::Table& base);
+  Status CheckFence(const table::EffectiveMarker& marker);
+  Result<std::vector<spec::TableUpdate>> SchemaUpdatesOn(const spec::TableMetadata& base) const;
+  Result<table::MergedDeletes> MergeVectors(const table::Table& base, const CommittedRows& rows);
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used);
 
   const ChangeBatch& batch_;
@@ -56,15 +77,16 @@ class BatchCommit : public table::SnapshotChange {
   const PipelineIdentity& pipeline_;
   index::KeyIndex& index_;
   const spec::SchemaPtr schema_;
-  Executor* const executor_;
   Clock& clock_;
+  const BatchCommitOptions options_;
+  const std::optional<SchemaChange> schema_change_;
 
+  BatchFiles files_;
   Resolution resolution_;
-  bool rows_are_written_ = false;
-  std::vector<spec::DataFile> files_;                    ///< of the written rows
-  std::map<std::string, index::KnownKeys> known_keys_;   ///< of those files
-  std::set<std::string> written_;                        ///< data files and Puffins of all attempts
-  std::vector<std::set<std::string>> files_of_attempt_;  ///< which of them each attempt commits
+  FenceState fence_state_ = FenceState::kAtStart;
+  Sizes sizes_;
+  std::set<std::string> written_puffins_;                ///< of all attempts
+  std::vector<std::set<std::string>> files_of_attempt_;  ///< data files and Puffins that each attempt commits
 };
 
 }  // namespace frazil::ingest

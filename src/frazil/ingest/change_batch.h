@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -18,14 +20,28 @@ enum class ChangeKind : uint8_t {
   kPoison,  ///< a record that could not be taken; its row means nothing
 };
 
+/// What a batch covers of one partition of its source, records that are no rows (blank, skipped, control) included.
+struct OffsetRange {
+  int64_t start = 0;  ///< where the table must stand for the batch to be committed: the marker's number
+  int64_t end = 0;    ///< first record not covered
+  std::optional<int32_t> leader_epoch;
+  bool operator==(const OffsetRange&) const = default;
+};
+
+/// By partition. A source without partitions (a file) has partition 0 alone.
+using OffsetRanges = std::map<int32_t, OffsetRange>;
+
 /// Some records of a source in their order, as columns: the frozen change buffer.
 ///
-/// `rows` has the table's columns; of a tombstone only the identifier fields mean something.
+/// `rows` has the table's columns; of a tombstone only the identifier fields mean something. What stands below `kinds`
+/// is for whoever cuts batches to fill, not for decoders.
 struct ChangeBatch {
   std::shared_ptr<arrow::RecordBatch> rows;
   std::vector<ChangeKind> kinds;  ///< by row
-  int64_t start = 0;              ///< first record covered
-  int64_t end = 0;                ///< first record not covered; records that are no rows (blank, skipped) included
+  OffsetRanges ranges;
+  std::optional<int64_t> valid_through_ms;  ///< every record up to this time is in the table or in the batch
+  std::vector<int32_t> key_schema_ids;      ///< of the registry, for the marker
+  std::vector<int32_t> value_schema_ids;
 };
 
 /// What all changes of one key in one batch come to (ingest.md rule 1).

@@ -14,6 +14,7 @@
 #include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/ingest/duplicate_keys.h"
+#include "frazil/ingest/landing.h"
 #include "frazil/ingest/record_decoder.h"
 #include "frazil/ingest/record_source.h"
 #include "frazil/ingest/start_position.h"
@@ -37,8 +38,6 @@ class DeadLetters {
   virtual Status Flush() = 0;
 };
 
-enum class LandingMode { kAuto, kNever, kAlways };
-
 struct PipelineOptions {
   std::string id;      ///< the marker's pipeline id: the configured name
   std::string writer;  ///< who we are, for people: "frazil run on <host>"
@@ -55,10 +54,10 @@ struct PipelineOptions {
   LandingMode landing = LandingMode::kAuto;
   /// End when every partition stands where it ended at the start (`scan.bounded.mode = latest-offset`).
   bool is_bounded = false;
-  std::string index_directory;     ///< empty: in memory
-  Executor* executor = nullptr;    ///< null or one thread: everything on the calling thread
-  MemoryBudget* budget = nullptr;  ///< null: no limit
-  Clock* clock = nullptr;          ///< null: the system's
+  std::string index_directory;                        ///< empty: in memory
+  Executor* executor = nullptr;                       ///< null or one thread: everything on the calling thread
+  MemoryBudget* budget = nullptr;                     ///< null: no limit
+  Clock* clock = nullptr;                             ///< null: the system's
   std::function<void(const std::string&)> on_notice;  ///< one line for people
 };
 
@@ -81,6 +80,7 @@ struct PipelineStatus {
   int64_t commit_conflicts = 0;
   int64_t commit_retries = 0;
   int64_t commit_failures = 0;
+  int64_t starts = 0;  ///< more than one: another writer moved the marker, or the table was rolled back
   double last_commit_seconds = 0;
   std::map<double, int64_t> commit_seconds_histogram;  ///< upper bound -> count, not cumulative
   double commit_seconds_sum = 0;
@@ -90,12 +90,13 @@ struct PipelineStatus {
   int64_t vector_bytes = 0;
   std::optional<int64_t> last_commit_ms;    ///< by our clock
   std::optional<int64_t> valid_through_ms;  ///< every record up to this timestamp is in the table
+  int64_t commit_interval_ms = 0;           ///< as stretched
   int64_t buffered_records = 0;
   int64_t buffered_bytes = 0;
   double backpressure_seconds = 0;
-  std::optional<int64_t> lag_records;  ///< none: the source does not say
-  SourcePositions read;                ///< next to read
-  SourcePositions committed;           ///< next not in the table
+  std::optional<int64_t> lag_records;               ///< none: the source does not say
+  SourcePositions read;                             ///< next to read
+  SourcePositions committed;                        ///< next not in the table
   std::map<std::string, double> stage_cpu_seconds;  ///< "decode", "collapse", "look-up", "write", "vectors", "commit"
 };
 
@@ -117,9 +118,9 @@ class Pipeline {
 
   /// Commits what is buffered and ends; what is not committed by `deadline` is replayed at the next start.
   void Stop(std::chrono::milliseconds deadline);
-  void Pause();   ///< stops reading after committing what is buffered
+  void Pause();  ///< stops reading after committing what is buffered
   void Resume();
-  void Drain();   ///< commits what is buffered now, then goes on
+  void Drain();  ///< commits what is buffered now, then goes on
   PipelineStatus status() const;
 
  private:

@@ -7,10 +7,12 @@
 namespace frazil::ingest {
 namespace {
 
+constexpr int kVersionWithVectors = 3;
+
 class StartChange : public table::SnapshotChange {
  public:
-  StartChange(const PipelineIdentity& pipeline, int64_t next, Clock& clock)
-      : pipeline_(pipeline), next_(next), clock_(clock) {}
+  StartChange(const PipelineIdentity& pipeline, const PipelineProgress& progress, Clock& clock)
+      : pipeline_(pipeline), progress_(progress), clock_(clock) {}
 
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
     FRAZIL_ASSIGN(table::EffectiveMarker effective, table::FindEffectiveMarker(base, spec::kMainBranch));
@@ -19,12 +21,12 @@ class StartChange : public table::SnapshotChange {
           Error(ErrorCode::kFenced, "the table has got a position of this pipeline meanwhile: " + pipeline_.id)
               .WithHint("another process ingests it; run the command again to continue from there"));
     }
-    return MarkerChanges(std::move(effective.marker), pipeline_, next_, *base.metadata(), snapshot_id, clock_);
+    return MarkerChanges(std::move(effective.marker), pipeline_, progress_, *base.metadata(), snapshot_id, clock_);
   }
 
  private:
   const PipelineIdentity& pipeline_;
-  const int64_t next_;
+  const PipelineProgress& progress_;
   Clock& clock_;
 };
 
@@ -48,8 +50,30 @@ Status AssignRowIds(table::Table& table, Clock& clock) {
   return {};
 }
 
-Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, int64_t next, Clock& clock) {
-  StartChange change(pipeline, next, clock);
+Status PrepareFormat(table::Table& table, bool upgrade, const std::string& upgrade_hint, Clock& clock,
+                     const std::function<void(const std::string&)>& on_notice) {
+  const int version = table.metadata()->format_version;
+  if (version >= kVersionWithVectors) return AssignRowIds(table, clock);
+  if (!upgrade) {
+    return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
+                                                                      version, table.name().ToString()))
+                              .WithHint(upgrade_hint));
+  }
+  FRAZIL_TRY(table::CommitUpdates(
+      table,
+      [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+        if (base.format_version >= kVersionWithVectors) return std::vector<spec::TableUpdate>{};
+        return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{kVersionWithVectors}};
+      },
+      clock));
+  if (on_notice)
+    on_notice(fmt::format("upgraded {} to format version {}", table.name().ToString(), kVersionWithVectors));
+  return AssignRowIds(table, clock);
+}
+
+Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, const PipelineProgress& progress,
+                   Clock& clock) {
+  StartChange change(pipeline, progress, clock);
   FRAZIL_TRY(table::CommitSnapshot(table, change, {.allow_empty = true}, clock));
   return {};
 }

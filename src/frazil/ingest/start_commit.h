@@ -1,18 +1,26 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <string>
 
 #include "frazil/base/clock.h"
 #include "frazil/base/result.h"
-#include "frazil/ingest/batch_commit.h"
+#include "frazil/ingest/pipeline_progress.h"
 #include "frazil/table/table.h"
 
 namespace frazil::ingest {
 
-/// Commits an empty snapshot whose marker says that `pipeline` stands at record `next`: the decision of a person about a
-/// table that proves nothing itself (ingest.md rule 5). From then on the table proves it, and batches pass the fence.
-/// kFenced when the table proves a position of this pipeline after all: somebody else was faster.
-Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, int64_t next, Clock& clock);
+/// Commits an empty snapshot whose marker says that `pipeline` stands at `progress`: the first positions of a new pipeline,
+/// or the decision of a person about a table that proves nothing itself (ingest.md rule 5). From then on the table proves
+/// it, and batches pass the fence. kFenced when the table has a position of this pipeline after all: somebody else was
+/// faster.
+Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, const PipelineProgress& progress,
+                   Clock& clock);
+
+/// Makes sure that vectors can be written: format version 3, and row ids for all rows there are. With `upgrade` an older
+/// table is upgraded (ingest.md rule 3, spec section 5.6); else kNotSupported with `upgrade_hint`. `on_notice` may be empty.
+Status PrepareFormat(table::Table& table, bool upgrade, const std::string& upgrade_hint, Clock& clock,
+                     const std::function<void(const std::string&)>& on_notice);
 
 /// Gives the rows of a table that was upgraded from version 2 their ids, before the first upsert could replace one that
 /// has none and lose it (ingest.md rule 3): an empty snapshot, whose manifest list assigns them (spec section 5.6).

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "frazil/base/result.h"
-#include "frazil/ingest/batch_commit.h"
 #include "frazil/table/marker.h"
 
 namespace frazil::ingest {
@@ -18,17 +18,21 @@ enum class ResetOffsets {
 };
 
 struct StartPosition {
-  int64_t next = 0;
+  /// By partition. Those that are not named: 0, or where a new or reset pipeline begins.
+  std::map<int32_t, table::PartitionOffset> partitions;
   bool is_new = false;    ///< nothing of this pipeline is in the table
   bool is_reset = false;  ///< a person's decision that the table does not prove yet
   std::string notice;     ///< one line for people; empty: nothing special
   /// The recorded source when there is one, to be compared with today's.
   std::map<std::string, std::string> recorded_source;
+
+  /// Of a source without partitions.
+  int64_t next() const { return partitions.empty() ? 0 : partitions.begin()->second.next; }
 };
 
-/// Where a pipeline goes on (ingest.md rule 5, Start). kFenced with the evidence and the way out when the table proves
-/// nothing and `reset` says to refuse.
+/// Where a pipeline goes on (ingest.md rule 5, Start). kFenced with the evidence and the way out (`reset_hint`) when the
+/// table proves nothing and `reset` says to refuse.
 Result<StartPosition> FindStartPosition(const table::EffectiveMarker& effective, const std::string& pipeline_id,
-                                        ResetOffsets reset);
+                                        ResetOffsets reset, const std::string& reset_hint);
 
 }  // namespace frazil::ingest

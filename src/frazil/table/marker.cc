@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "frazil/catalog/metadata_file.h"
+#include "frazil/table/snapshot_change.h"
 
 namespace frazil::table {
 namespace {
@@ -69,6 +70,19 @@ Result<bool> PropertyIsOfThisPast(const Table& table, const spec::Snapshot& head
   return HeadDescendsFrom(table, head, *property->head);
 }
 
+/// Whether more than so many snapshots lie between the head and the property's one, or history is cut in between.
+bool IsFarFrom(const spec::Snapshot& head, const spec::TableMetadata& metadata, const MarkerProperty& property,
+               int64_t max_between) {
+  const spec::Snapshot* at = &head;
+  for (int64_t between = 0; between <= max_between; ++between) {
+    if (property.head == at->id) return false;
+    if (!at->parent_id) return false;  // rolled back below it: that is evidence, which the next commit replaces
+    at = metadata.FindSnapshot(*at->parent_id);
+    if (at == nullptr) return true;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string MarkerPropertyKey(const std::string& branch) { return "frazil.markers." + branch; }
@@ -105,6 +119,30 @@ Result<EffectiveMarker> FindEffectiveMarker(const Table& table, const std::strin
     if (!snapshot->parent_id) return result;  // complete: nobody ever wrote a marker
     id = *snapshot->parent_id;
   }
+}
+
+Result<bool> RenewMarkerProperty(Table& table, const std::string& branch, int64_t max_foreign_commits, Clock& clock) {
+  FRAZIL_TRY(table.Refresh());
+  bool is_renewed = false;
+  FRAZIL_TRY(CommitUpdates(
+      table,
+      [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+        is_renewed = false;
+        const spec::Snapshot* head = metadata.FindRef(branch);
+        if (head == nullptr) return std::vector<spec::TableUpdate>{};
+        FRAZIL_ASSIGN(const EffectiveMarker effective, FindEffectiveMarker(table, branch));
+        if (effective.proof != Proof::kFound && effective.proof != Proof::kTrusted)
+          return std::vector<spec::TableUpdate>{};
+        if (effective.property && !IsFarFrom(*head, metadata, *effective.property, max_foreign_commits)) {
+          return std::vector<spec::TableUpdate>{};
+        }
+        is_renewed = true;
+        const MarkerProperty property{.marker = effective.marker, .table_uuid = metadata.table_uuid, .head = head->id};
+        return std::vector<spec::TableUpdate>{
+            spec::update::SetProperties{{{MarkerPropertyKey(branch), WriteMarkerPropertyJson(property)}}}};
+      },
+      clock));
+  return is_renewed;
 }
 
 }  // namespace frazil::table

@@ -27,6 +27,10 @@ struct PipelineMarker {
   /// path and the hash of its head.
   std::map<std::string, std::string> source;
   std::map<int32_t, PartitionOffset> partitions;
+  /// Partitions that the source had; more of them, or another key schema, may move keys to other partitions.
+  std::optional<int32_t> num_partitions;
+  std::vector<int32_t> key_schema_ids;    ///< of the schema registry, ascending
+  std::vector<int32_t> value_schema_ids;  ///< ascending
   int64_t committed_at_ms = 0;
   std::optional<int64_t> valid_through_ms;
   bool operator==(const PipelineMarker&) const = default;
@@ -74,5 +78,10 @@ struct EffectiveMarker {
 /// Walks from the head of `branch` through the known ancestry, then through older metadata files of the metadata log,
 /// and only where even those end to the property.
 Result<EffectiveMarker> FindEffectiveMarker(const Table& table, const std::string& branch);
+
+/// Writes the property anew, for the head, where more than `max_foreign_commits` snapshots lie between the head and the one
+/// it was true for: others may expire what the proof would need. Refreshes the table. False: that was not needed, or the
+/// table proves no marker.
+Result<bool> RenewMarkerProperty(Table& table, const std::string& branch, int64_t max_foreign_commits, Clock& clock);
 
 }  // namespace frazil::table

@@ -24,6 +24,9 @@ OrderedJson PipelinesToJson(const Marker& marker) {
                         {"partitions", std::move(partitions)},
                         {"committed-at", pipeline.committed_at_ms}};
     if (pipeline.valid_through_ms) json["valid-through"] = *pipeline.valid_through_ms;
+    if (pipeline.num_partitions) json["partition-count"] = *pipeline.num_partitions;
+    if (!pipeline.key_schema_ids.empty()) json["key-schema-ids"] = pipeline.key_schema_ids;
+    if (!pipeline.value_schema_ids.empty()) json["schema-ids"] = pipeline.value_schema_ids;
     pipelines[id] = std::move(json);
   }
   return pipelines;
@@ -51,6 +54,13 @@ Result<Marker> PipelinesFromJson(const JsonObject& parent) {
     FRAZIL_ASSIGN(pipeline.source, object.StringMap("source"));
     FRAZIL_ASSIGN(pipeline.committed_at_ms, object.Int64("committed-at"));
     FRAZIL_ASSIGN(pipeline.valid_through_ms, object.OptionalInt64("valid-through"));
+    FRAZIL_ASSIGN(pipeline.num_partitions, object.OptionalInt32("partition-count"));
+    if (object.Has("key-schema-ids")) {
+      FRAZIL_ASSIGN(pipeline.key_schema_ids, object.Int32List("key-schema-ids"));
+    }
+    if (object.Has("schema-ids")) {
+      FRAZIL_ASSIGN(pipeline.value_schema_ids, object.Int32List("schema-ids"));
+    }
     FRAZIL_ASSIGN(const JsonObject partitions, object.Object("partitions"));
     for (const auto& [number, offset] : partitions.json().items()) {
       char* end = nullptr;

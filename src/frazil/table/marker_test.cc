@@ -228,6 +228,9 @@ TEST(MarkerJson, SurvivesARoundTrip) {
   pipeline.partitions[11] = {.next = 0, .leader_epoch = std::nullopt};
   pipeline.committed_at_ms = 17;
   pipeline.valid_through_ms = 18;
+  pipeline.num_partitions = 12;
+  pipeline.key_schema_ids = {7};
+  pipeline.value_schema_ids = {8, 100'001};
   const spec::SnapshotId self(42);
   ASSERT_OK_AND_ASSIGN(const auto parsed, ParseMarkerJson(WriteMarkerJson(marker, self), self));
   EXPECT_EQ(parsed, marker);
@@ -240,6 +243,17 @@ TEST(MarkerJson, SurvivesARoundTrip) {
   EXPECT_EQ(property.marker, marker);
   EXPECT_EQ(property.table_uuid, uuid);
   EXPECT_EQ(property.head, self);
+}
+
+// Markers of earlier versions know nothing of partition counts and schema ids.
+TEST(MarkerJson, ReadsOneWithoutLaterFields) {
+  constexpr char kText[] =
+      R"({"self":1,"pipelines":{"p":{"writer":"w","source":{},"partitions":{"0":[5]},"committed-at":9}}})";
+  ASSERT_OK_AND_ASSIGN(const auto marker, ParseMarkerJson(kText, spec::SnapshotId(1)));
+  ASSERT_TRUE(marker.has_value());
+  EXPECT_EQ(marker->pipelines.at("p").partitions.at(0).next, 5);
+  EXPECT_FALSE(marker->pipelines.at("p").num_partitions);
+  EXPECT_EQ(WriteMarkerJson(*marker, spec::SnapshotId(1)), kText);
 }
 
 TEST(MarkerJson, RefusesWhatIsNoMarker) {

@@ -1,5 +1,6 @@
 #include "frazil/write/partitioner.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -35,6 +36,18 @@ Result<std::shared_ptr<arrow::Array>> SourceColumn(const arrow::RecordBatch& bat
     array = child.MoveValueUnsafe();
   }
   return array;
+}
+
+/// Order of partitions; nulls first.
+bool IsBefore(const spec::PartitionTuple& left, const spec::PartitionTuple& right) {
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (spec::IsNull(left[i]) || spec::IsNull(right[i])) {
+      if (spec::IsNull(left[i]) != spec::IsNull(right[i])) return spec::IsNull(left[i]);
+      continue;
+    }
+    if (const auto order = spec::CompareValues(left[i], right[i]); order != 0) return order < 0;
+  }
+  return false;
 }
 
 }  // namespace
@@ -73,27 +86,78 @@ Result<uint32_t> Partitioner::OrdinalOf(Field& field, const arrow::Array& source
   return slot->second;
 }
 
+Result<std::vector<uint32_t>> Partitioner::OrdinalsOf(Field& field, const arrow::RecordBatch& batch,
+                                                      std::span<const int64_t> rows) {
+  std::vector<uint32_t> ordinals(rows.size(), 0);
+  if (field.path.empty()) {  // void
+    if (field.results.empty()) field.results.emplace_back();
+    return ordinals;
+  }
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, SourceColumn(batch, field.path));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FRAZIL_ASSIGN(ordinals[i], OrdinalOf(field, *source, rows[i]));
+  }
+  return ordinals;
+}
+
+Result<PartitionedRows> Partitioner::Rank(const arrow::RecordBatch& batch, std::span<const int64_t> rows) {
+  PartitionedRows result;
+  if (rows.empty()) return result;
+  // Distinct combinations get numbers field by field: 64 bits hold the number so far and the next field's ordinal.
+  std::vector<uint32_t> combination(rows.size(), 0);
+  std::vector<spec::PartitionTuple> tuples(1);
+  for (Field& field : fields_) {
+    FRAZIL_ASSIGN(const std::vector<uint32_t> ordinals, OrdinalsOf(field, batch, rows));
+    std::unordered_map<uint64_t, uint32_t> numbers;
+    std::vector<spec::PartitionTuple> longer;
+    uint64_t last_pair = 0;
+    uint32_t last_number = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const uint64_t pair = (uint64_t{combination[i]} << 32) | ordinals[i];
+      if (i == 0 || pair != last_pair) {
+        const auto [slot, is_new] = numbers.try_emplace(pair, static_cast<uint32_t>(longer.size()));
+        if (is_new) {
+          longer.push_back(tuples[combination[i]]);
+          longer.back().push_back(field.results[ordinals[i]]);
+        }
+        last_pair = pair;
+        last_number = slot->second;
+      }
+      combination[i] = last_number;
+    }
+    tuples = std::move(longer);
+  }
+  std::vector<uint32_t> by_tuple(tuples.size());
+  std::iota(by_tuple.begin(), by_tuple.end(), 0u);
+  std::sort(by_tuple.begin(), by_tuple.end(),
+            [&](uint32_t left, uint32_t right) { return IsBefore(tuples[left], tuples[right]); });
+  std::vector<uint32_t> rank(tuples.size());
+  for (uint32_t i = 0; i < by_tuple.size(); ++i) {
+    rank[by_tuple[i]] = i;
+    result.tuples.push_back(std::move(tuples[by_tuple[i]]));
+  }
+  result.num_rows.resize(rank.size());
+  for (uint32_t& number : combination) {
+    number = rank[number];
+    ++result.num_rows[number];
+  }
+  if (rank.size() > 1) result.rank_of_row = std::move(combination);
+  return result;
+}
+
 Result<std::vector<PartitionRows>> Partitioner::Split(const arrow::RecordBatch& batch) {
   std::vector<PartitionRows> result;
   if (batch.num_rows() == 0) return result;
+  std::vector<int64_t> rows(static_cast<size_t>(batch.num_rows()));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
   if (fields_.empty()) {
-    result.resize(1);
-    result[0].rows.resize(static_cast<size_t>(batch.num_rows()));
-    std::iota(result[0].rows.begin(), result[0].rows.end(), int64_t{0});
+    result.push_back({.tuple = {}, .rows = std::move(rows)});
     return result;
   }
-  std::vector<std::vector<uint32_t>> ordinals(fields_.size());
-  for (size_t f = 0; f < fields_.size(); ++f) {
-    Field& field = fields_[f];
-    ordinals[f].assign(static_cast<size_t>(batch.num_rows()), 0);
-    if (field.path.empty()) {  // void
-      if (field.results.empty()) field.results.emplace_back();
-      continue;
-    }
-    FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, SourceColumn(batch, field.path));
-    for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      FRAZIL_ASSIGN(ordinals[f][static_cast<size_t>(row)], OrdinalOf(field, *source, row));
-    }
+  std::vector<std::vector<uint32_t>> ordinals;
+  for (Field& field : fields_) {
+    FRAZIL_ASSIGN(std::vector<uint32_t> of_field, OrdinalsOf(field, batch, rows));
+    ordinals.push_back(std::move(of_field));
   }
   std::map<std::vector<uint32_t>, size_t> partition_of;
   std::vector<uint32_t> key(fields_.size());

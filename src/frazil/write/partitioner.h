@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct PartitionRows {
   std::vector<int64_t> rows;
 };
 
+/// Some rows of a batch by partition, the partitions in the order of their tuples (nulls first).
+struct PartitionedRows {
+  std::vector<spec::PartitionTuple> tuples;  ///< ascending; of a spec without fields one empty tuple
+  std::vector<int64_t> num_rows;             ///< of each tuple
+  std::vector<uint32_t> rank_of_row;         ///< index into `tuples` by row; empty when there is one partition only
+};
+
 /// Splits batches by a partition spec (spec section 6.6). Columns are found by position in `schema`.
 /// Transform results are remembered per distinct source value. One thread at a time.
 class Partitioner {
@@ -27,6 +35,9 @@ class Partitioner {
 
   /// Every row once, in one of the results; partitions in order of first appearance.
   Result<std::vector<PartitionRows>> Split(const arrow::RecordBatch& batch);
+
+  /// The partition of each of `rows`.
+  Result<PartitionedRows> Rank(const arrow::RecordBatch& batch, std::span<const int64_t> rows);
 
  private:
   /// A partition field, how to reach its source, and the results so far: ordinal by source value, value by ordinal.
@@ -45,6 +56,9 @@ class Partitioner {
     std::vector<spec::Value> results;
   };
   Result<uint32_t> OrdinalOf(Field& field, const arrow::Array& source, int64_t row);
+  /// Ordinals of one field's results by row.
+  Result<std::vector<uint32_t>> OrdinalsOf(Field& field, const arrow::RecordBatch& batch,
+                                           std::span<const int64_t> rows);
 
   std::vector<Field> fields_;
 };

@@ -4,12 +4,12 @@
 #include <unordered_map>
 
 #include <arrow/api.h>
-#include <arrow/compute/api.h>
 
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_writer.h"
 #include "frazil/table/file_names.h"
 #include "frazil/write/column_metrics.h"
+#include "frazil/write/gather.h"
 #include "frazil/write/partitioner.h"
 
 namespace frazil::write {
@@ -27,16 +27,24 @@ Result<spec::SchemaPtr> FileSchema(const spec::Schema& schema, int num_lineage_c
   return spec::Schema::Make(schema.id(), std::move(fields));
 }
 
-std::shared_ptr<arrow::Array> IndexArray(const std::vector<int64_t>& rows) {
-  return std::make_shared<arrow::Int64Array>(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
-}
+/// The rows of one partition in a batch: a range, or a list.
+struct RowsOfPartition {
+  const spec::PartitionTuple* tuple;
+  int64_t begin = 0;
+  int64_t num_rows = 0;
+  std::span<const int64_t> list;  ///< empty: the range
 
-/// Whether any of `rows` brings a lineage value with it.
-bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const std::vector<int64_t>& rows) {
+  int64_t RowAt(int64_t i) const { return list.empty() ? begin + i : list[static_cast<size_t>(i)]; }
+};
+
+/// Whether any of the rows brings a lineage value with it.
+bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const RowsOfPartition& rows) {
   for (int column = num_table_columns; column < batch.num_columns(); ++column) {
     const arrow::Array& values = *batch.column(column);
     if (values.null_count() == values.length()) continue;
-    if (std::any_of(rows.begin(), rows.end(), [&](int64_t row) { return values.IsValid(row); })) return true;
+    for (int64_t i = 0; i < rows.num_rows; ++i) {
+      if (values.IsValid(rows.RowAt(i))) return true;
+    }
   }
   return false;
 }
@@ -46,11 +54,14 @@ bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const st
 class RowWriter::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
-       Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
+       spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, Partitioner partitioner,
+       MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
         schema_(std::move(schema)),
         executor_(executor),
+        spec_(std::move(spec)),
+        sort_order_id_(sort_order_id),
         partitioner_(std::move(partitioner)),
         metrics_(std::move(metrics)),
         names_(std::move(names)),
@@ -69,27 +80,24 @@ class RowWriter::Impl {
   }
 
   Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
-    FRAZIL_ASSIGN(const int num_lineage_columns, LineageColumnsOf(batch));
-    FRAZIL_ASSIGN(const std::vector<PartitionRows> partitions, partitioner_.Split(batch));
-    const size_t first_location = locations == nullptr ? 0 : locations->size();
-    if (locations != nullptr) locations->resize(first_location + static_cast<size_t>(batch.num_rows()));
-    // Opening files and numbering them is serial; encoding is not.
-    std::vector<OpenFile*> targets;
-    for (const PartitionRows& partition : partitions) {
-      const bool has_lineage = HasLineage(batch, num_table_columns_, partition.rows);
-      FRAZIL_ASSIGN(OpenFile * target, FileFor(partition.tuple, has_lineage ? num_lineage_columns : 0));
-      if (locations != nullptr) {
-        for (size_t i = 0; i < partition.rows.size(); ++i) {
-          (*locations)[first_location + static_cast<size_t>(partition.rows[i])] = {
-              target->ordinal, target->num_rows + static_cast<int64_t>(i)};
-        }
-      }
-      target->num_rows += static_cast<int64_t>(partition.rows.size());
-      targets.push_back(target);
+    FRAZIL_ASSIGN(const std::vector<PartitionRows> split, partitioner_.Split(batch));
+    std::vector<RowsOfPartition> partitions;
+    for (const PartitionRows& rows : split) {
+      const auto num_rows = static_cast<int64_t>(rows.rows.size());
+      partitions.push_back({.tuple = &rows.tuple, .begin = 0, .num_rows = num_rows, .list = rows.rows});
+      if (num_rows == batch.num_rows()) partitions.back().list = {};  // all of them, in their order
     }
-    FRAZIL_TRY(
-        ParallelFor(executor_, partitions.size(), [&](size_t i) -> Status { return Encode(batch, partitions[i].rows, *targets[i]); }));
-    return RollFullFiles();
+    return WritePartitions(batch, partitions, locations);
+  }
+
+  Status WriteGrouped(const arrow::RecordBatch& batch, std::span<const PartitionRange> ranges,
+                      std::vector<RowLocation>* locations) {
+    std::vector<RowsOfPartition> partitions;
+    for (const PartitionRange& range : ranges) {
+      partitions.push_back(
+          {.tuple = &range.tuple, .begin = range.begin, .num_rows = range.end - range.begin, .list = {}});
+    }
+    return WritePartitions(batch, partitions, locations);
   }
 
   Result<std::vector<spec::DataFile>> Finish() {
@@ -109,6 +117,30 @@ class RowWriter::Impl {
     std::unique_ptr<format::ParquetWriter> writer;
     spec::SchemaPtr schema;
   };
+
+  Status WritePartitions(const arrow::RecordBatch& batch, const std::vector<RowsOfPartition>& partitions,
+                         std::vector<RowLocation>* locations) {
+    FRAZIL_ASSIGN(const int num_lineage_columns, LineageColumnsOf(batch));
+    const size_t first_location = locations == nullptr ? 0 : locations->size();
+    if (locations != nullptr) locations->resize(first_location + static_cast<size_t>(batch.num_rows()));
+    // Opening files and numbering them is serial; encoding is not.
+    std::vector<OpenFile*> targets;
+    for (const RowsOfPartition& partition : partitions) {
+      const bool has_lineage = HasLineage(batch, num_table_columns_, partition);
+      FRAZIL_ASSIGN(OpenFile * target, FileFor(*partition.tuple, has_lineage ? num_lineage_columns : 0));
+      if (locations != nullptr) {
+        for (int64_t i = 0; i < partition.num_rows; ++i) {
+          (*locations)[first_location + static_cast<size_t>(partition.RowAt(i))] = {target->ordinal,
+                                                                                    target->num_rows + i};
+        }
+      }
+      target->num_rows += partition.num_rows;
+      targets.push_back(target);
+    }
+    FRAZIL_TRY(ParallelFor(executor_, partitions.size(),
+                           [&](size_t i) -> Status { return Encode(batch, partitions[i], *targets[i]); }));
+    return RollFullFiles();
+  }
 
   /// 0, 1 or 2 columns behind the table's; all batches must agree.
   Result<int> LineageColumnsOf(const arrow::RecordBatch& batch) {
@@ -133,9 +165,10 @@ class RowWriter::Impl {
     file.num_lineage_columns = num_lineage_columns;
     FRAZIL_ASSIGN(file.schema, FileSchema(*schema_, num_lineage_columns));
     spec::DataFile entry;
-    entry.file_path = names_.NextDataFile(metadata_->default_spec(), tuple, *schema_);
-    entry.spec_id = metadata_->default_spec_id;
+    entry.file_path = names_.NextDataFile(spec_, tuple, *schema_);
+    entry.spec_id = spec_.id();
     entry.partition = tuple;
+    entry.sort_order_id = sort_order_id_;
     FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> output, io_->Create(entry.file_path));
     FRAZIL_ASSIGN(file.writer,
                   format::ParquetWriter::Make(std::move(output), file.schema, {.properties = metadata_->properties}));
@@ -143,21 +176,19 @@ class RowWriter::Impl {
     return &open_.emplace(tuple, std::move(file)).first->second;
   }
 
-  Status Encode(const arrow::RecordBatch& batch, const std::vector<int64_t>& rows, OpenFile& file) {
+  Status Encode(const arrow::RecordBatch& batch, const RowsOfPartition& rows, OpenFile& file) {
     std::vector<std::shared_ptr<arrow::Array>> columns;
-    const bool is_whole_batch = static_cast<int64_t>(rows.size()) == batch.num_rows();
-    const std::shared_ptr<arrow::Array> wanted = IndexArray(rows);
     for (int i = 0; i < num_table_columns_ + file.num_lineage_columns; ++i) {
-      if (is_whole_batch) {
-        columns.push_back(batch.column(i));
+      if (rows.list.empty()) {
+        const bool is_whole_batch = rows.num_rows == batch.num_rows();
+        columns.push_back(is_whole_batch ? batch.column(i) : batch.column(i)->Slice(rows.begin, rows.num_rows));
         continue;
       }
-      auto taken = arrow::compute::Take(*batch.column(i), *wanted, arrow::compute::TakeOptions::NoBoundsCheck());
-      if (!taken.ok()) return Fail(ErrorCode::kInternal, "take rows: {}", taken.status().message());
-      columns.push_back(taken.MoveValueUnsafe());
+      FRAZIL_ASSIGN(std::shared_ptr<arrow::Array> gathered, Gather(*batch.column(i), rows.list));
+      columns.push_back(std::move(gathered));
     }
     return file.writer->Write(
-        *arrow::RecordBatch::Make(file.writer->arrow_schema(), static_cast<int64_t>(rows.size()), std::move(columns)));
+        *arrow::RecordBatch::Make(file.writer->arrow_schema(), rows.num_rows, std::move(columns)));
   }
 
   Status RollFullFiles() {
@@ -185,6 +216,8 @@ class RowWriter::Impl {
   const spec::TableMetadataPtr metadata_;
   const spec::SchemaPtr schema_;
   Executor* const executor_;
+  const spec::PartitionSpec spec_;
+  const std::optional<spec::SortOrderId> sort_order_id_;
   Partitioner partitioner_;
   const MetricsConfig metrics_;
   table::FileNames names_;
@@ -200,22 +233,29 @@ RowWriter::RowWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RowWriter::~RowWriter() = default;
 
 Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata,
-                                                   spec::SchemaPtr schema, Executor* executor) {
+                                                   spec::SchemaPtr schema, Executor* executor,
+                                                   RowWriterOptions options) {
   if (const std::string format = metadata->Property("write.format.default", "parquet"); format != "parquet") {
     return Fail(ErrorCode::kNotSupported, "data files are written as Parquet only, not write.format.default = {}",
                 format);
   }
-  FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(metadata->default_spec(), schema));
+  spec::PartitionSpec spec = options.spec ? *std::move(options.spec) : metadata->default_spec();
+  FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(spec, schema));
   FRAZIL_ASSIGN(MetricsConfig metrics, MetricsConfig::Make(*metadata, *schema));
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
   FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
-  return std::unique_ptr<RowWriter>(
-      new RowWriter(std::make_unique<Impl>(std::move(io), metadata, std::move(schema), executor, std::move(partitioner),
-                                           std::move(metrics), std::move(names), target)));
+  return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
+      std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id,
+      std::move(partitioner), std::move(metrics), std::move(names), target)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
   return impl_->Write(batch, locations);
+}
+
+Status RowWriter::WriteGrouped(const arrow::RecordBatch& batch, std::span<const PartitionRange> partitions,
+                               std::vector<RowLocation>* locations) {
+  return impl_->WriteGrouped(batch, partitions, locations);
 }
 
 Result<std::vector<spec::DataFile>> RowWriter::Finish() { return impl_->Finish(); }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -10,6 +12,7 @@
 #include "frazil/io/file_io.h"
 #include "frazil/spec/manifest.h"
 #include "frazil/spec/table_metadata.h"
+#include "frazil/write/row_order.h"
 
 namespace frazil::write {
 
@@ -19,26 +22,39 @@ struct RowLocation {
   int64_t position = 0;
 };
 
-/// Writes record batches as data files of a table's default partition spec: split by partition, rolled at
+struct RowWriterOptions {
+  /// The spec to write with; none: the table's default one. Its id becomes that of the files.
+  std::optional<spec::PartitionSpec> spec;
+  /// The order that the rows are given in, when it is one of the table's (spec section 6.9).
+  std::optional<spec::SortOrderId> sort_order_id;
+};
+
+/// Writes record batches as data files of one partition spec: split by partition, rolled at
 /// `write.target-file-size-bytes`, column metrics by `write.metadata.metrics.*` (spec sections 7.1, 7.4).
 ///
 /// A batch has the columns of `schema` in its order (types as format::ToArrowSchema says), then optionally `_row_id`
 /// and after it `_last_updated_sequence_number` (int64, nullable). A file in which every lineage value is null is
 /// written without those columns (section 5.3). All batches of one writer have the same columns.
 ///
-/// Rows keep their order inside a partition; they are not sorted (sort_order_id none). One thread at a time; partitions
-/// of a batch are encoded in parallel on `executor`.
+/// Rows keep their order inside a partition; they are not sorted here. One thread at a time; partitions of a batch are
+/// encoded in parallel on `executor`.
 /// Errors: kInvalidArgument (null in a required column, naming it), kNotSupported (unknown transform, property), kIo.
 class RowWriter {
  public:
   /// `executor` may be null: everything on the calling thread. `schema`: the schema to write with, usually the
   /// table's current one.
   static Result<std::unique_ptr<RowWriter>> Make(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata,
-                                                 spec::SchemaPtr schema, Executor* executor);
+                                                 spec::SchemaPtr schema, Executor* executor,
+                                                 RowWriterOptions options = {});
   ~RowWriter();  ///< without Finish(): unfinished files are dropped, finished ones deleted
 
   /// When `locations` is given, one entry a row of the batch is appended to it.
   Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations = nullptr);
+
+  /// The same for rows that lie partition by partition already, as RowSorter orders them: nothing is computed or moved.
+  /// `partitions` cover the batch and are of the writer's spec.
+  Status WriteGrouped(const arrow::RecordBatch& batch, std::span<const PartitionRange> partitions,
+                      std::vector<RowLocation>* locations = nullptr);
 
   /// Closes everything. Entries are in the order of RowLocation::file; they are not committed yet, and theirs is the
   /// caller to delete when the commit surely failed.

@@ -1,0 +1,197 @@
+#include "frazil/ingest/batch_files.h"
+
+#include <algorithm>
+
+#include <arrow/api.h>
+#include <arrow/util/byte_size.h>
+
+#include "frazil/write/gather.h"
+#include "frazil/write/row_order.h"
+
+namespace frazil::ingest {
+namespace {
+
+/// Other engines' orphan removal may take files that no snapshot names after a day; nobody's clock is that wrong.
+constexpr int64_t kMaxFileAgeMs = int64_t{12} * 3'600 * 1'000;
+
+/// More rows than this part of the batch are not patched: the file would be mostly dead.
+constexpr size_t kMaxPatchedPart = 4;
+
+/// The table's columns of some rows, and `_row_id` behind them.
+Result<std::shared_ptr<arrow::RecordBatch>> RowsWithIds(const arrow::RecordBatch& batch,
+                                                        const std::vector<int64_t>& rows,
+                                                        const std::vector<std::optional<spec::RowId>>& row_ids) {
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> gathered, write::Gather(batch, rows));
+  arrow::Int64Builder builder;
+  arrow::Status status = builder.Reserve(static_cast<int64_t>(row_ids.size()));
+  for (const std::optional<spec::RowId>& row_id : row_ids) {
+    if (!status.ok()) break;
+    if (row_id) {
+      builder.UnsafeAppend(row_id->value());
+    } else {
+      builder.UnsafeAppendNull();
+    }
+  }
+  std::shared_ptr<arrow::Array> column;
+  if (status.ok()) status = builder.Finish(&column);
+  if (!status.ok()) return Fail(ErrorCode::kResourceExhausted, "row ids: {}", status.message());
+  auto with_ids =
+      gathered->AddColumn(gathered->num_columns(), arrow::field(spec::kRowIdColumn, arrow::int64()), column);
+  if (!with_ids.ok()) return Fail(ErrorCode::kInternal, "row ids: {}", with_ids.status().message());
+  return with_ids.MoveValueUnsafe();
+}
+
+/// What `num_rows` of the batch weigh in memory, on average.
+int64_t BytesOf(const arrow::RecordBatch& batch, size_t num_rows) {
+  if (batch.num_rows() == 0) return 0;
+  const auto share = static_cast<double>(num_rows) / static_cast<double>(batch.num_rows());
+  return static_cast<int64_t>(static_cast<double>(arrow::util::TotalBufferSize(batch)) * share);
+}
+
+template <typename T>
+std::vector<T> Permuted(const std::vector<T>& values, const std::vector<uint32_t>& permutation) {
+  if (permutation.empty()) return values;
+  std::vector<T> result;
+  result.reserve(values.size());
+  for (const uint32_t i : permutation) result.push_back(values[i]);
+  return result;
+}
+
+}  // namespace
+
+bool BatchFiles::CanUse(const WrittenFiles& written, const spec::TableMetadata& metadata) const {
+  if (clock_.NowMs() - written.written_at_ms > kMaxFileAgeMs) return false;
+  // A spec without fields can be added again; another one that is gone took the meaning of the tuples with it.
+  return written.spec.fields().empty() || FindSpecByContent(metadata, written.spec) != nullptr;
+}
+
+void BatchFiles::AddFiles(const WrittenFiles& written, const spec::TableMetadata& metadata, CommittedRows& committed) {
+  const spec::PartitionSpec* known = FindSpecByContent(metadata, written.spec);
+  const spec::SpecId id = known != nullptr ? known->id() : NextSpecId(metadata);
+  if (known == nullptr) committed.added_spec = written.spec.WithId(id);
+  for (spec::DataFile file : written.files) {
+    file.spec_id = id;
+    committed.files.push_back(std::move(file));
+  }
+}
+
+Result<CommittedRows> BatchFiles::For(const table::Table& base, const Resolution& resolution) {
+  const spec::TableMetadata& metadata = *base.metadata();
+  CommittedRows committed;
+  if (resolution.rows.empty()) return committed;
+  std::vector<size_t> changed;  // into the rows
+  if (main_ && CanUse(*main_, metadata)) {
+    for (size_t i = 0; i < main_->rows.size(); ++i) {
+      if (main_->rows[i].row_id != resolution.row_ids[i]) changed.push_back(i);
+    }
+    if (changed.size() * kMaxPatchedPart > main_->rows.size()) main_.reset();
+  } else {
+    main_.reset();
+  }
+  if (!main_) {
+    patch_.reset();
+    FRAZIL_ASSIGN(main_, Write(base, resolution.rows, resolution.row_ids, std::nullopt));
+    AddFiles(*main_, metadata, committed);
+    return committed;
+  }
+
+  std::vector<int64_t> struck_out_in_file(main_->files.size(), 0);
+  std::vector<int64_t> patch_rows;
+  std::vector<std::optional<spec::RowId>> patch_ids;
+  for (const size_t i : changed) {
+    const WrittenRow& row = main_->rows[i];
+    FRAZIL_TRY(
+        committed.struck_out[main_->files[row.location.file].file_path].Add(spec::RowPosition(row.location.position)));
+    ++struck_out_in_file[row.location.file];
+    patch_rows.push_back(row.row);
+    patch_ids.push_back(resolution.row_ids[i]);
+  }
+  AddFiles(*main_, metadata, committed);
+  // A file of which nothing is left is not committed at all.
+  for (size_t i = 0; i < main_->files.size(); ++i) {
+    if (struck_out_in_file[i] < main_->files[i].record_count) continue;
+    const std::string& path = main_->files[i].file_path;
+    committed.struck_out.erase(path);
+    std::erase_if(committed.files, [&](const spec::DataFile& file) { return file.file_path == path; });
+  }
+  if (patch_rows.empty()) return committed;
+  const auto is_same_patch = [&] {
+    if (!patch_ || !CanUse(*patch_, metadata) || patch_->rows.size() != patch_rows.size()) return false;
+    for (size_t i = 0; i < patch_rows.size(); ++i) {
+      if (patch_->rows[i].row != patch_rows[i] || patch_->rows[i].row_id != patch_ids[i]) return false;
+    }
+    return true;
+  };
+  if (!is_same_patch()) {
+    FRAZIL_ASSIGN(patch_, Write(base, patch_rows, patch_ids, main_->spec));
+  }
+  AddFiles(*patch_, metadata, committed);
+  return committed;
+}
+
+Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, const std::vector<int64_t>& rows,
+                                                   const std::vector<std::optional<spec::RowId>>& row_ids,
+                                                   const std::optional<spec::PartitionSpec>& wanted_spec) {
+  const spec::TableMetadata& metadata = *base.metadata();
+  const spec::SortOrder& sort_order = metadata.default_sort_order();
+  FRAZIL_ASSIGN(write::RowSorter sorter, write::RowSorter::Make(metadata.default_spec(), sort_order, schema_));
+  FRAZIL_ASSIGN(write::RowOrder order, sorter.Sort(*batch_.rows, rows));
+
+  WrittenFiles written;
+  written.written_at_ms = clock_.NowMs();
+  FRAZIL_ASSIGN(const LandingMode landing, FindLandingMode(metadata, landing_));
+  written.is_landing = wanted_spec
+                           ? wanted_spec->fields().empty() && !metadata.default_spec().fields().empty()
+                           : ShouldLand(landing, metadata, BytesOf(*batch_.rows, rows.size()), order.partitions.size());
+  written.spec = written.is_landing ? spec::PartitionSpec(NextSpecId(metadata), {}) : metadata.default_spec();
+  if (written.is_landing) {
+    if (const spec::PartitionSpec* known = FindSpecByContent(metadata, written.spec)) written.spec = *known;
+    // Sorted by partition first, the rows do not have the table's own order.
+    order.partitions = {{.tuple = {}, .begin = 0, .end = static_cast<int64_t>(rows.size())}};
+  }
+  write::RowWriterOptions options{.spec = written.spec, .sort_order_id = {}};
+  if (!written.is_landing && sort_order.is_sorted()) options.sort_order_id = sort_order.id;
+
+  const std::vector<int64_t> sorted_rows = Permuted(rows, order.permutation);
+  const std::vector<std::optional<spec::RowId>> sorted_ids = Permuted(row_ids, order.permutation);
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, RowsWithIds(*batch_.rows, sorted_rows, sorted_ids));
+  FRAZIL_ASSIGN(const std::unique_ptr<write::RowWriter> writer,
+                write::RowWriter::Make(base.io(), base.metadata(), schema_, executor_, options));
+  std::vector<write::RowLocation> locations;
+  FRAZIL_TRY(writer->WriteGrouped(*batch, order.partitions, &locations));
+  FRAZIL_ASSIGN(written.files, writer->Finish());
+  for (const spec::DataFile& file : written.files) written_.insert(file.file_path);
+
+  written.rows.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t original = order.permutation.empty() ? i : order.permutation[i];
+    written.rows[original] = {.row = rows[original], .row_id = row_ids[original], .location = locations[i]};
+  }
+  LearnKeys(written);
+  return written;
+}
+
+/// The index learns the keys of our own files from here instead of reading them back.
+void BatchFiles::LearnKeys(const WrittenFiles& written) {
+  if (hash_of_row_.empty()) {
+    hash_of_row_.resize(static_cast<size_t>(batch_.rows->num_rows()));
+    for (const KeyChange& change : changes_) {
+      if (change.last_row >= 0) hash_of_row_[static_cast<size_t>(change.last_row)] = change.hash;
+    }
+  }
+  std::vector<index::KnownKeys*> keys_of_file;
+  for (const spec::DataFile& file : written.files) {
+    index::KnownKeys& keys = known_keys_[file.file_path];
+    keys.hashes.resize(static_cast<size_t>(file.record_count));
+    keys.stored_row_ids.resize(static_cast<size_t>(file.record_count));
+    keys_of_file.push_back(&keys);
+  }
+  for (const WrittenRow& row : written.rows) {
+    index::KnownKeys& keys = *keys_of_file[row.location.file];
+    const auto position = static_cast<size_t>(row.location.position);
+    keys.hashes[position] = hash_of_row_[static_cast<size_t>(row.row)];
+    keys.stored_row_ids[position] = row.row_id;
+  }
+}
+
+}  // namespace frazil::ingest

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "frazil/base/memory_budget.h"
+#include "frazil/base/result.h"
+#include "frazil/ingest/batch_commit.h"
+#include "frazil/ingest/record_decoder.h"
+#include "frazil/ingest/record_source.h"
+
+namespace frazil::ingest {
+
+/// A batch that is decoded no further, with all that its commit needs.
+struct FrozenBatch {
+  ChangeBatch batch;
+  spec::SchemaPtr schema;  ///< of the rows
+  std::optional<SchemaChange> schema_change;
+  MemoryBudget::Reservation memory;
+  int64_t num_records = 0;
+};
+
+/// The batch that is being filled: the decoder's rows and what they cover of each partition. One thread.
+class OpenBatch {
+ public:
+  /// `budget` may be null: no limit.
+  OpenBatch(RecordDecoder& decoder, MemoryBudget* budget) : decoder_(decoder), budget_(budget) {}
+
+  /// Begins anew where the table stands; buffered rows are dropped. `schema`: of the rows to come.
+  Status Begin(const SourcePositions& positions, spec::SchemaPtr schema);
+  /// Partitions that appeared meanwhile.
+  void AddPartitions(const SourcePositions& positions);
+
+  /// The record was decoded, or passed over as poison.
+  void Passed(const SourceRecord& record);
+  /// Everything polled was passed: gaps behind the last records are covered too.
+  void PassedAll(const SourcePositions& positions);
+
+  /// The rows to come have this schema. `change`: the table gets it with them. Only while there are no rows.
+  void UseSchema(spec::SchemaPtr schema, std::optional<SchemaChange> change);
+
+  /// Reserves memory for the rows so far and what their commit takes. kResourceExhausted when that does not fit.
+  Status Reserve();
+
+  int64_t num_records() const { return num_records_; }
+  bool has_records() const { return num_records_ > 0; }
+  /// It covers something, if only gaps.
+  bool has_progress() const;
+  int64_t buffered_bytes() const { return decoder_.buffered_bytes(); }
+  /// Next offset of every partition.
+  SourcePositions next() const;
+  const spec::SchemaPtr& schema() const { return schema_; }
+
+  /// Freezes it; the next one begins where it ends. `ends`: how far the source goes, to tell which partitions lag; empty:
+  /// not known.
+  Result<FrozenBatch> Freeze(const std::map<int32_t, PartitionBounds>& ends);
+
+ private:
+  std::optional<int64_t> ValidThrough(const std::map<int32_t, PartitionBounds>& ends) const;
+
+  RecordDecoder& decoder_;
+  MemoryBudget* const budget_;
+  spec::SchemaPtr schema_;
+  std::optional<SchemaChange> schema_change_;
+  OffsetRanges ranges_;
+  std::map<int32_t, int64_t> newest_timestamp_ms_;  ///< by partition, of all batches
+  MemoryBudget::Reservation memory_;
+  int64_t num_records_ = 0;
+};
+
+}  // namespace frazil::ingest

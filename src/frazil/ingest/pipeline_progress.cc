@@ -1,0 +1,97 @@
+#include "frazil/ingest/pipeline_progress.h"
+
+#include <algorithm>
+
+#include "frazil/base/version.h"
+#include "frazil/spec/date_time.h"
+
+namespace frazil::ingest {
+namespace {
+
+/// A topic whose schemas change all the time must not make markers grow: the newest ids say what matters.
+constexpr size_t kMaxSchemaIds = 100;
+
+std::vector<int32_t> Union(std::vector<int32_t> ids, const std::vector<int32_t>& more) {
+  ids.insert(ids.end(), more.begin(), more.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  if (ids.size() > kMaxSchemaIds) ids.erase(ids.begin(), ids.end() - kMaxSchemaIds);
+  return ids;
+}
+
+int64_t NextOf(const table::Marker& marker, const std::string& pipeline_id, int32_t partition) {
+  const auto pipeline = marker.pipelines.find(pipeline_id);
+  if (pipeline == marker.pipelines.end()) return 0;
+  const auto found = pipeline->second.partitions.find(partition);
+  return found == pipeline->second.partitions.end() ? 0 : found->second.next;
+}
+
+}  // namespace
+
+PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
+  PipelineProgress progress{.next = {},
+                            .valid_through_ms = batch.valid_through_ms,
+                            .key_schema_ids = batch.key_schema_ids,
+                            .value_schema_ids = batch.value_schema_ids};
+  for (const auto& [partition, range] : batch.ranges) {
+    progress.next[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
+  }
+  return progress;
+}
+
+table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline,
+                                 const PipelineProgress& progress, const spec::TableMetadata& metadata,
+                                 spec::SnapshotId snapshot_id, const Clock& clock) {
+  table::PipelineMarker& ours = marker.pipelines[pipeline.id];
+  ours.writer = pipeline.writer;
+  ours.source = pipeline.source;
+  for (const auto& [partition, offset] : progress.next) ours.partitions[partition] = offset;
+  if (pipeline.num_partitions) ours.num_partitions = pipeline.num_partitions;
+  ours.key_schema_ids = Union(std::move(ours.key_schema_ids), progress.key_schema_ids);
+  ours.value_schema_ids = Union(std::move(ours.value_schema_ids), progress.value_schema_ids);
+  ours.committed_at_ms = clock.NowMs();
+  if (progress.valid_through_ms) {
+    ours.valid_through_ms = std::max(*progress.valid_through_ms, ours.valid_through_ms.value_or(INT64_MIN));
+  }
+  table::FileChanges changes;
+  changes.summary = {{table::kMarkerSummaryKey, table::WriteMarkerJson(marker, snapshot_id)},
+                     {"engine-name", "frazil"},
+                     {"engine-version", kVersion}};
+  if (ours.valid_through_ms) {
+    changes.summary[kValidThroughSummaryKey] =
+        spec::FormatTimestamp(*ours.valid_through_ms * 1'000, spec::Precision::kMicros, 'T') + "Z";
+  }
+  changes.other_updates.push_back(spec::update::SetProperties{
+      {{table::MarkerPropertyKey(spec::kMainBranch),
+        table::WriteMarkerPropertyJson({.marker = marker, .table_uuid = metadata.table_uuid, .head = snapshot_id})}}});
+  return changes;
+}
+
+FenceState CompareToFence(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+                          const OffsetRanges& ranges) {
+  if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return FenceState::kUnproven;
+  bool is_at_start = true;
+  bool is_at_end = true;
+  for (const auto& [partition, range] : ranges) {
+    const int64_t next = NextOf(effective.marker, pipeline_id, partition);
+    if (next < range.start) return FenceState::kBehind;
+    is_at_start = is_at_start && next == range.start;
+    is_at_end = is_at_end && next == range.end;
+  }
+  if (is_at_start) return FenceState::kAtStart;
+  return is_at_end ? FenceState::kAtEnd : FenceState::kAhead;
+}
+
+std::string FenceText(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+                      const OffsetRanges& ranges) {
+  if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return "the table's history was expired";
+  for (const auto& [partition, range] : ranges) {
+    const int64_t next = NextOf(effective.marker, pipeline_id, partition);
+    if (next == range.start) continue;
+    return fmt::format("the table stands at record {} of partition {} of {}, this batch begins at {}", next, partition,
+                       pipeline_id, range.start);
+  }
+  return "the table stands where the batch begins";
+}
+
+}  // namespace frazil::ingest

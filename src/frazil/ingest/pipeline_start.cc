@@ -1,0 +1,183 @@
+#include "frazil/ingest/pipeline_start.h"
+
+#include <algorithm>
+
+#include "frazil/ingest/start_commit.h"
+
+namespace frazil::ingest {
+namespace {
+
+using Bounds = std::map<int32_t, PartitionBounds>;
+
+/// What tells one topic from another, most telling first. A broker that does not know an id leaves it out.
+constexpr const char* kIdentityKeys[] = {"cluster-id", "topic-id", "topic"};
+
+std::string Value(const std::map<std::string, std::string>& source, const char* key) {
+  const auto found = source.find(key);
+  return found == source.end() ? std::string() : found->second;
+}
+
+std::string ResetHint(const std::string& id) {
+  return fmt::format("decide with: frazil pipeline reset-offsets {} --to property, or --to earliest to read all again",
+                     id);
+}
+
+/// Two pipelines that read one topic into one table would double each other's work, and their markers say nothing about
+/// each other.
+Status CheckNoOtherPipeline(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline) {
+  const std::string topic_id = Value(pipeline.source, "topic-id");
+  if (topic_id.empty()) return {};
+  const auto check = [&](const table::Marker& marker) -> Status {
+    for (const auto& [id, other] : marker.pipelines) {
+      if (id == pipeline.id || Value(other.source, "topic-id") != topic_id) continue;
+      return tl::unexpected(
+          Error(ErrorCode::kFenced,
+                fmt::format("the table is fed from this topic by pipeline {}, not by {}", id, pipeline.id))
+              .WithHint(fmt::format("take its place with: frazil pipeline adopt {} --as {}", id, pipeline.id)));
+    }
+    return {};
+  };
+  FRAZIL_TRY(check(effective.marker));
+  return effective.property ? check(effective.property->marker) : Status();
+}
+
+Status CheckSameSource(const std::map<std::string, std::string>& recorded, const PipelineIdentity& pipeline) {
+  for (const char* key : kIdentityKeys) {
+    const std::string was = Value(recorded, key);
+    const std::string is = Value(pipeline.source, key);
+    if (was.empty() || is.empty() || was == is) continue;
+    return tl::unexpected(
+        Error(ErrorCode::kFenced,
+              fmt::format("the source of pipeline {} is another one: {} was {}, is {}", pipeline.id, key, was, is))
+            .WithHint("a recreated topic begins anew: if that is what you want, "
+                      "give the pipeline another id; " +
+                      ResetHint(pipeline.id)));
+  }
+  return {};
+}
+
+/// log start <= next <= end for each partition; anything else means that records are gone, or never were.
+Status CheckWithinLog(const SourcePositions& positions, const Bounds& bounds, const PipelineIdentity& pipeline,
+                      const std::string& source) {
+  for (const auto& [partition, offset] : positions) {
+    const auto found = bounds.find(partition);
+    if (found == bounds.end()) {
+      return tl::unexpected(
+          Error(ErrorCode::kFenced,
+                fmt::format("partition {} is gone from {}; the table stands at {}", partition, source, offset.next))
+              .WithHint(ResetHint(pipeline.id)));
+    }
+    if (found->second.log_start <= offset.next && offset.next <= found->second.end) continue;
+    return tl::unexpected(
+        Error(ErrorCode::kFenced,
+              fmt::format("partition {} of {} holds records {} to {}, but the table stands at {}", partition, source,
+                          found->second.log_start, found->second.end, offset.next))
+            .WithHint(offset.next < found->second.log_start
+                          ? "records between are gone for ever: read what is left with --to earliest if the topic is "
+                            "complete per key (compacted), else load the difference by other means; " +
+                                ResetHint(pipeline.id)
+                          : "the topic was cut or recreated; " + ResetHint(pipeline.id)));
+  }
+  return {};
+}
+
+/// A compacted topic forgets tombstones: who was away for too long would keep rows that are deleted (ingest.md rule 15).
+Status CheckTombstones(RecordSource& source, const table::PipelineMarker* marker, const SourcePositions& positions,
+                       const Bounds& bounds, const std::string& id, const Clock& clock,
+                       const std::function<void(const std::string&)>& notice) {
+  FRAZIL_ASSIGN(const auto retention, source.TombstoneRetention());
+  if (!retention || marker == nullptr) return {};
+  const bool is_at_end = std::all_of(positions.begin(), positions.end(), [&](const auto& position) {
+    const auto log = bounds.find(position.first);
+    return log != bounds.end() && position.second.next >= log->second.end;
+  });
+  if (is_at_end) return {};
+  const int64_t age_ms = clock.NowMs() - marker->committed_at_ms;
+  const std::string text =
+      fmt::format("the last commit of pipeline {} is {} h old, and the compacted topic keeps tombstones for {} h", id,
+                  age_ms / 3'600'000, retention->count() / 3'600'000);
+  if (age_ms > retention->count() / 10 * 9) {
+    return tl::unexpected(Error(ErrorCode::kFenced, text)
+                              .WithHint("deletes may be missing from the topic: reload the table, or accept that with: "
+                                        "frazil pipeline reset-offsets"));
+  }
+  if (age_ms > retention->count() / 2) notice(text);
+  return {};
+}
+
+/// Numbers for a pipeline that the table does not know.
+Result<SourcePositions> FirstPositions(RecordSource& source, const StartupMode& startup, const Bounds& bounds) {
+  FRAZIL_ASSIGN(const auto resolved, source.Resolve(startup));
+  SourcePositions positions;
+  for (const auto& [partition, next] : resolved) positions[partition].next = next;
+  for (const auto& [partition, log] : bounds) {
+    if (positions.contains(partition)) continue;
+    return Fail(ErrorCode::kInvalidArgument, "the startup mode gives no position for partition {} of {}", partition,
+                source.description());
+  }
+  return positions;
+}
+
+PipelineProgress ProgressOf(const SourcePositions& positions) {
+  PipelineProgress progress;
+  progress.next = positions;
+  return progress;
+}
+
+}  // namespace
+
+Result<SourcePositions> NewPartitions(const SourcePositions& positions, const Bounds& bounds,
+                                      const std::string& source) {
+  SourcePositions added;
+  for (const auto& [partition, log] : bounds) {
+    if (positions.contains(partition)) continue;
+    if (log.log_start > 0) {
+      return tl::unexpected(
+          Error(ErrorCode::kFenced,
+                fmt::format("new partition {} of {} begins at record {}: those before it were never read", partition,
+                            source, log.log_start))
+              .WithHint("they are gone for ever; decide with: frazil pipeline reset-offsets"));
+    }
+    added[partition] = {.next = 0, .leader_epoch = {}};
+  }
+  return added;
+}
+
+Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, PipelineIdentity& pipeline,
+                                    const PipelineStartOptions& options, Clock& clock) {
+  const auto notice = [&](const std::string& line) {
+    if (options.on_notice && !line.empty()) options.on_notice(line);
+  };
+  FRAZIL_TRY(table.Refresh());
+  FRAZIL_ASSIGN(pipeline.source, source.Identity());
+  FRAZIL_ASSIGN(const Bounds bounds, source.Bounds());
+  pipeline.num_partitions = static_cast<int32_t>(bounds.size());
+  FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
+  FRAZIL_TRY(CheckNoOtherPipeline(effective, pipeline));
+  FRAZIL_ASSIGN(const StartPosition start,
+                FindStartPosition(effective, pipeline.id, options.reset_offsets, ResetHint(pipeline.id)));
+  FRAZIL_TRY(CheckSameSource(start.recorded_source, pipeline));
+  notice(start.notice);
+
+  PipelineStart result{.positions = start.partitions, .is_first_ingest = effective.marker.pipelines.empty()};
+  if (start.is_new) {
+    FRAZIL_ASSIGN(result.positions, FirstPositions(source, options.startup, bounds));
+  } else if (start.is_reset && start.partitions.empty()) {
+    for (const auto& [partition, log] : bounds) result.positions[partition].next = log.log_start;
+  } else {
+    FRAZIL_ASSIGN(const SourcePositions added, NewPartitions(result.positions, bounds, source.description()));
+    result.positions.insert(added.begin(), added.end());
+  }
+  FRAZIL_TRY(CheckWithinLog(result.positions, bounds, pipeline, source.description()));
+  const auto marker = effective.marker.pipelines.find(pipeline.id);
+  FRAZIL_TRY(CheckTombstones(source, marker == effective.marker.pipelines.end() ? nullptr : &marker->second,
+                             result.positions, bounds, pipeline.id, clock, notice));
+  if (start.is_new || start.is_reset) {
+    FRAZIL_TRY(CommitStart(table, pipeline, ProgressOf(result.positions), clock));
+  } else {
+    notice(fmt::format("going on where the table stands with {}", source.description()));
+  }
+  return result;
+}
+
+}  // namespace frazil::ingest

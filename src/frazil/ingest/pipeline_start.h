@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "frazil/base/clock.h"
+#include "frazil/base/result.h"
+#include "frazil/ingest/pipeline_progress.h"
+#include "frazil/ingest/record_source.h"
+#include "frazil/ingest/start_position.h"
+#include "frazil/table/table.h"
+
+namespace frazil::ingest {
+
+struct PipelineStartOptions {
+  StartupMode startup;
+  ResetOffsets reset_offsets = ResetOffsets::kRefuse;
+  std::function<void(const std::string&)> on_notice;  ///< may be empty
+};
+
+struct PipelineStart {
+  SourcePositions positions;     ///< of every partition that the source has
+  bool is_first_ingest = false;  ///< no pipeline has a marker in the table yet
+};
+
+/// Finds out where a pipeline of a partitioned source goes on (ingest.md rule 5) and makes the table say so: a new one
+/// gets a number for every partition in an empty commit, before anything is read. `pipeline` gets the number of
+/// partitions.
+///
+/// kFenced with evidence and command: the table proves nothing; another pipeline id feeds it from the same topic; the topic
+/// or the cluster is another one; a position is outside the log, so that records are gone for ever. Errors of the source
+/// and of commits besides.
+Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, PipelineIdentity& pipeline,
+                                    const PipelineStartOptions& options, Clock& clock);
+
+/// Where to read partitions that the source has and `positions` lacks, new ones: from 0. kFenced when their log begins
+/// later.
+Result<SourcePositions> NewPartitions(const SourcePositions& positions,
+                                      const std::map<int32_t, PartitionBounds>& bounds, const std::string& source);
+
+}  // namespace frazil::ingest

@@ -1,0 +1,57 @@
+#include "frazil/ingest/pipeline_status.h"
+
+#include <limits>
+
+namespace frazil::ingest {
+namespace {
+
+/// Upper bounds of the histogram of commit times, in seconds; the last one holds the rest.
+constexpr double kCommitSecondsBounds[] = {0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
+
+}  // namespace
+
+PipelineStatus StatusBoard::Read() const {
+  std::unique_lock lock(mutex_);
+  PipelineStatus status = status_;
+  lock.unlock();
+  status.stage_cpu_seconds = stages_.seconds();
+  return status;
+}
+
+void StatusBoard::SetState(PipelineState state, std::string reason) {
+  const std::lock_guard lock(mutex_);
+  state_after_wait_ = state;
+  const bool is_final = state == PipelineState::kStopped || state == PipelineState::kFailed;
+  if (num_waits_ > 0 && !is_final) return;  // it shows when the wait is over
+  status_.state = state;
+  status_.reason = std::move(reason);
+}
+
+void StatusBoard::Wait(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  ++num_waits_;
+  status_.state = PipelineState::kWaiting;
+  status_.reason = reason;
+}
+
+void StatusBoard::Waited() {
+  const std::lock_guard lock(mutex_);
+  if (--num_waits_ > 0) return;
+  status_.state = state_after_wait_;
+  status_.reason.clear();
+}
+
+void StatusBoard::AddCommitSeconds(double seconds) {
+  const std::lock_guard lock(mutex_);
+  status_.last_commit_seconds = seconds;
+  status_.commit_seconds_sum += seconds;
+  double bound = std::numeric_limits<double>::infinity();
+  for (const double candidate : kCommitSecondsBounds) {
+    if (seconds > candidate) continue;
+    bound = candidate;
+    break;
+  }
+  ++status_.commit_seconds_histogram[bound];
+}
+
+}  // namespace frazil::ingest
