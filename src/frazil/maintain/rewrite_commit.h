@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frazil/base/clock.h"
+#include "frazil/maintain/rewrite_group.h"
+#include "frazil/maintain/rewrite_state.h"
+#include "frazil/table/snapshot_change.h"
+
+namespace frazil::maintain {
+
+/// Commits finished groups as one `replace` snapshot, on whatever head there is (maintenance.md section 1). Deletes that
+/// landed since a group was planned go with it as vectors on its outputs; groups that the state rule refuses are left out
+/// and the others committed. A row map of what was committed is named in the summary. One thread.
+class RewriteCommit : public table::SnapshotChange {
+ public:
+  struct Options {
+    std::string branch = spec::kMainBranch;
+    bool use_starting_sequence_number = true;
+  };
+  /// What the committed attempt did.
+  struct Outcome {
+    std::optional<spec::SnapshotId> snapshot_id;  ///< none: every group was dropped
+    std::vector<bool> is_committed;               ///< by group
+    std::vector<std::string> drop_reasons;        ///< by group; empty where committed
+    int64_t num_removed_data_files = 0;
+    int64_t num_added_data_files = 0;
+    int64_t num_removed_delete_files = 0;  ///< those of the removed data files
+    int64_t removed_bytes = 0;
+  };
+
+  /// `groups` outlive this. `keep_outputs`, by group: files that may be in the table already, by a commit of an earlier
+  /// process of which nobody knows the outcome; they are never deleted here.
+  RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs, Options options);
+
+  Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override;
+
+  /// Runs the commit loop. Outputs of dropped groups, outputs without a live row, and the vectors and row maps of lost
+  /// attempts are deleted once the outcome is known; after kCommitUnknown everything stays. After another failure the
+  /// outputs stay too: the caller decides.
+  Result<Outcome> Run(table::Table& table, Clock& clock);
+
+ private:
+  /// What one call of Prepare decided and wrote.
+  struct Attempt {
+    Outcome outcome;
+    std::set<std::string> used;  ///< files of ours that the attempt's snapshot names
+  };
+
+  Result<std::string> WriteRowMap(const table::Table& base, const std::vector<bool>& is_committed);
+  void DeleteAllBut(table::Table& table, const std::set<std::string>& used, bool with_outputs);
+
+  const std::vector<const RewrittenGroup*> groups_;
+  const std::vector<bool> keep_outputs_;
+  const Options options_;
+  std::vector<Attempt> attempts_;
+  std::set<std::string> written_;  ///< Puffins and row maps of all attempts
+  std::vector<bool> mapped_groups_;
+  std::string row_map_;  ///< of mapped_groups_
+};
+
+/// Summary lines and the property that keep the progress of the table's pipelines through a commit that is not theirs
+/// (ingest.md rule 5): the effective marker with the new `self`.
+Status CopyMarker(const table::Table& base, const std::string& branch, spec::SnapshotId snapshot_id,
+                  table::FileChanges& changes);
+
+/// "<location>/_frazil/rowmaps/<uuid>.puffin" (decisions.md, "Places").
+std::string NewRowMapPath(const spec::TableMetadata& metadata);
+
+}  // namespace frazil::maintain

@@ -1,0 +1,257 @@
+#include "frazil/maintain/rewrite_group.h"
+
+#include <algorithm>
+
+#include <arrow/api.h>
+
+#include "frazil/base/uuid.h"
+#include "frazil/maintain/rewrite_output.h"
+#include "frazil/maintain/rewrite_sorter.h"
+#include "frazil/scan/file_reader.h"
+
+namespace frazil::maintain {
+namespace {
+
+constexpr int64_t kReadBytes = int64_t{32} << 20;       ///< pages, decoded batches, footers of one source
+constexpr int64_t kRowGroupBytes = int64_t{128} << 20;  ///< the default of write.parquet.row-group-size-bytes
+constexpr int64_t kSmallestRowGroup = int64_t{8} << 20;
+
+/// One call of RewriteGroup.
+class GroupRewrite {
+ public:
+  GroupRewrite(const table::Table& table, const RewritePlan& plan, const RewritePlan::Group& group,
+               std::shared_ptr<scan::EqualityDeletes> equality, const RewriteResources& resources)
+      : table_(table), plan_(plan), group_(group), equality_(std::move(equality)), resources_(resources) {}
+
+  Result<RewrittenGroup> Run();
+
+ private:
+  Status DescribePlan();
+  Result<RewrittenSource> Describe(const table::FileScanTask& task) const;
+  Status MakeOutputs();
+  Status ReadSource(uint32_t index);
+  Status Take(uint32_t index, const arrow::RecordBatch& rows);
+  Status WriteSorted();
+  Status CheckStop() const;
+  const spec::PartitionTuple& PartitionOf(uint32_t index) const {
+    return plan_.scan->tasks[group_.tasks[index]].data_file.file.partition;
+  }
+
+  const table::Table& table_;
+  const RewritePlan& plan_;
+  const RewritePlan::Group& group_;
+  const std::shared_ptr<scan::EqualityDeletes> equality_;
+  const RewriteResources& resources_;
+
+  MemoryBudget::Reservation reservation_;
+  RewrittenGroup result_;
+  bool has_lineage_ = false;
+  int64_t next_position_ = 0;  ///< of the source that is being read: behind the last row that was seen
+  std::unique_ptr<RewriteOutputs> outputs_;
+  std::unique_ptr<RewriteSorter> sorter_;  ///< null: rows keep their order
+};
+
+Status GroupRewrite::CheckStop() const {
+  if (resources_.stop != nullptr && resources_.stop->load()) {
+    return Fail(ErrorCode::kShuttingDown, "a rewrite was asked to stop: {}", table_.name().ToString());
+  }
+  return {};
+}
+
+Status GroupRewrite::DescribePlan() {
+  const spec::TableMetadata& metadata = *plan_.scan->metadata;
+  result_.id = Uuid::Random().ToString();
+  result_.partition = group_.partition;
+  result_.snapshot_id = *plan_.scan->snapshot_id;
+  result_.sequence_number = metadata.FindSnapshot(result_.snapshot_id)->sequence_number;
+  result_.schema_id = plan_.scan->schema->id();
+  for (const table::LiveDelete& file : plan_.scan->deletes->deletes()) {
+    if (file.file.content != spec::FileContent::kEqualityDeletes) continue;
+    result_.live_equality_deletes.insert({file.file.file_path, file.sequence_number});
+  }
+  size_t num_with_ids = 0;
+  for (const size_t task : group_.tasks) {
+    num_with_ids += plan_.scan->tasks[task].data_file.file.first_row_id.has_value();
+  }
+  // Rows without ids get new ones with the commit, rows that have theirs keep them: one file cannot say both.
+  if (num_with_ids != 0 && num_with_ids != group_.tasks.size()) {
+    return Fail(ErrorCode::kInvalidTable, "{} of {} files that are rewritten together have row ids: {}", num_with_ids,
+                group_.tasks.size(), table_.name().ToString());
+  }
+  has_lineage_ = num_with_ids != 0;
+  return {};
+}
+
+Result<RewrittenSource> GroupRewrite::Describe(const table::FileScanTask& task) const {
+  const table::LiveDataFile& file = task.data_file;
+  RewrittenSource source;
+  source.identity = {file.file.file_path, file.sequence_number, file.file.first_row_id, file.file.record_count};
+  source.size_bytes = file.file.file_size_in_bytes;
+  if (task.deletes.vector != nullptr) source.position_deletes.push_back(spec::IdOf(task.deletes.vector->file));
+  for (const table::LiveDelete* deletes : task.deletes.position_deletes) {
+    if (task.deletes.vector == nullptr) source.position_deletes.push_back(spec::IdOf(deletes->file));
+  }
+  std::sort(source.position_deletes.begin(), source.position_deletes.end());
+  for (const table::LiveDelete* deletes : task.deletes.equality_deletes) {
+    source.equality_deletes.insert({deletes->file.file_path, deletes->sequence_number});
+  }
+  FRAZIL_ASSIGN(source.dropped_by_position,
+                table::ReadPositions(*table_.io(), file, task.deletes, scan::ReadPositionDeletes(table_.io())));
+  return source;
+}
+
+/// Room for this group: as much as it wants, or what is left, in smaller row groups and sorted runs.
+Status GroupRewrite::MakeOutputs() {
+  RewriteOutputs::Options options;
+  options.schema = plan_.scan->schema;
+  options.spec = plan_.output_spec;
+  options.has_lineage = has_lineage_;
+  options.roll_at_bytes = group_.roll_at_bytes;
+  if (plan_.sort_order.is_sorted() && plan_.sort_order.id.value() > 0) options.sort_order_id = plan_.sort_order.id;
+  int64_t room = EstimateMemory(plan_, group_);
+  if (resources_.budget != nullptr) {
+    const int64_t left = resources_.budget->limit_bytes() - resources_.budget->used_bytes();
+    room = std::max(std::min(room, left), kReadBytes + 2 * kSmallestRowGroup);
+    FRAZIL_ASSIGN(reservation_, resources_.budget->Reserve(room, "rewriting a file group"));
+  }
+  const bool is_sorted = group_.is_move || plan_.sort_order.is_sorted();
+  const int64_t shared = room - kReadBytes;
+  options.row_group_bytes = std::clamp(shared / (is_sorted ? 4 : 2), kSmallestRowGroup, kRowGroupBytes);
+  if (is_sorted) {
+    FRAZIL_ASSIGN(sorter_, RewriteSorter::Make({.schema = plan_.scan->schema,
+                                                .num_lineage_columns = has_lineage_ ? 2 : 0,
+                                                .spec = plan_.output_spec,
+                                                .splits_by_partition = group_.is_move,
+                                                .sort_order = plan_.sort_order,
+                                                .memory_bytes = std::max(shared / 2, kSmallestRowGroup),
+                                                .temp_directory = resources_.temp_directory}));
+  }
+  FRAZIL_ASSIGN(outputs_, RewriteOutputs::Make(table_.io(), plan_.scan->metadata, std::move(options)));
+  return {};
+}
+
+/// `rows`: the table's columns, the lineage columns if any, `_pos` last.
+Status GroupRewrite::Take(uint32_t index, const arrow::RecordBatch& rows) {
+  RewrittenSource& source = result_.sources[index];
+  const int last = rows.num_columns() - 1;
+  const auto& positions = static_cast<const arrow::Int64Array&>(*rows.column(last));
+  arrow::ArrayVector columns(rows.columns().begin(), rows.columns().end() - 1);
+  arrow::FieldVector fields(rows.schema()->fields().begin(), rows.schema()->fields().end() - 1);
+  const auto carried = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows.num_rows(), std::move(columns));
+  std::vector<int64_t> dropped;
+  for (int64_t i = 0; i < rows.num_rows(); ++i) {
+    for (; next_position_ < positions.Value(i); ++next_position_) dropped.push_back(next_position_);
+    ++next_position_;
+  }
+  FRAZIL_TRY(source.dropped.AddAll(dropped));
+  if (sorter_ != nullptr) return sorter_->Add(index, *carried);
+  FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(PartitionOf(index), *carried));
+  source.carried.Add(place.output, place.start, rows.num_rows());
+  return {};
+}
+
+Status GroupRewrite::ReadSource(uint32_t index) {
+  const table::FileScanTask& task = plan_.scan->tasks[group_.tasks[index]];
+  scan::ReadColumns columns = scan::ReadColumns::All(*plan_.scan->schema);
+  // Columns of type unknown are never stored.
+  std::erase_if(columns.fields, [&](spec::FieldId id) {
+    const auto& fields = plan_.scan->schema->fields();
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const spec::Field& f) { return f.id == id; });
+    return field->type.id() == spec::TypeId::kUnknown;
+  });
+  columns.row_lineage = has_lineage_;
+  columns.position = true;
+  FRAZIL_ASSIGN(const auto reader, scan::FileReader::Open(table_.io(), *plan_.scan, task, columns, equality_));
+  next_position_ = 0;
+  for (;;) {
+    FRAZIL_TRY(CheckStop());
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, reader->Next());
+    if (rows == nullptr) break;
+    FRAZIL_TRY(Take(index, *rows));
+  }
+  RewrittenSource& source = result_.sources[index];
+  std::vector<int64_t> dropped;
+  for (; next_position_ < source.identity.record_count; ++next_position_) dropped.push_back(next_position_);
+  return source.dropped.AddAll(dropped);
+}
+
+/// Rows as the sorter gives them, which knows for each where it came from. Where a source's rows lie is learnt in the
+/// order of the outputs and told in the order of the source.
+Status GroupRewrite::WriteSorted() {
+  std::vector<std::vector<CarriedRows::Run>> places(result_.sources.size());  // of every row, in the source's order
+  for (size_t i = 0; i < places.size(); ++i)
+    places[i].resize(static_cast<size_t>(sorter_->num_rows(static_cast<uint32_t>(i))));
+  FRAZIL_TRY(sorter_->Sort());
+  for (;;) {
+    FRAZIL_TRY(CheckStop());
+    FRAZIL_ASSIGN(const std::optional<RewriteSorter::SortedRows> rows, sorter_->Next());
+    if (!rows) break;
+    const spec::PartitionTuple& partition = group_.is_move ? rows->partition : PartitionOf(0);
+    FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(partition, *rows->rows));
+    for (size_t i = 0; i < rows->origins.size(); ++i) {
+      const RewriteSorter::Origin& origin = rows->origins[i];
+      places[origin.source][static_cast<size_t>(origin.ordinal)] = {place.start + static_cast<int64_t>(i), place.output,
+                                                                    1};
+    }
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (const CarriedRows::Run& run : places[i]) result_.sources[i].carried.Add(run.output, run.start, run.length);
+    places[i] = {};
+  }
+  return {};
+}
+
+Result<RewrittenGroup> GroupRewrite::Run() {
+  FRAZIL_TRY(DescribePlan());
+  for (const size_t task : group_.tasks) {
+    FRAZIL_ASSIGN(RewrittenSource source, Describe(plan_.scan->tasks[task]));
+    result_.sources.push_back(std::move(source));
+  }
+  FRAZIL_TRY(MakeOutputs());
+  for (uint32_t i = 0; i < result_.sources.size(); ++i) FRAZIL_TRY(ReadSource(i));
+  if (sorter_ != nullptr) FRAZIL_TRY(WriteSorted());
+  FRAZIL_ASSIGN(result_.outputs, outputs_->Finish());
+  result_.keeps_partition = !group_.is_move;
+  result_.finished_at_ms = (resources_.clock == nullptr ? Clock::System() : *resources_.clock).NowMs();
+  return std::move(result_);
+}
+
+}  // namespace
+
+int64_t RewrittenGroup::input_bytes() const {
+  int64_t bytes = 0;
+  for (const RewrittenSource& source : sources) bytes += source.size_bytes;
+  return bytes;
+}
+
+int64_t RewrittenGroup::output_bytes() const {
+  int64_t bytes = 0;
+  for (const spec::DataFile& output : outputs) bytes += output.file_size_in_bytes;
+  return bytes;
+}
+
+int64_t RewrittenGroup::num_rows() const {
+  int64_t rows = 0;
+  for (const spec::DataFile& output : outputs) rows += output.record_count;
+  return rows;
+}
+
+int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group) {
+  // Columns are encoded in memory until a row group is full; what is read is a few pages a column.
+  const int64_t row_group = std::min(kRowGroupBytes, group.live_bytes + kSmallestRowGroup);
+  int64_t bytes = kReadBytes + 2 * row_group;
+  if (group.is_move || plan.sort_order.is_sorted()) {
+    constexpr int64_t kExpansion = 5;  // compressed to Arrow, and the sorted copy
+    bytes += std::min(int64_t{512} << 20, kExpansion * group.live_bytes + kSmallestRowGroup);
+    bytes += group.input_rows * static_cast<int64_t>(sizeof(CarriedRows::Run)) * 2;
+  }
+  return bytes;
+}
+
+Result<RewrittenGroup> RewriteGroup(const table::Table& table, const RewritePlan& plan, const RewritePlan::Group& group,
+                                    const std::shared_ptr<scan::EqualityDeletes>& equality_deletes,
+                                    const RewriteResources& resources) {
+  return GroupRewrite(table, plan, group, equality_deletes, resources).Run();
+}
+
+}  // namespace frazil::maintain

@@ -1,0 +1,81 @@
+#include "frazil/maintain/rewrite_rows.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace frazil::maintain {
+namespace {
+
+/// Finds positions of live rows by their ordinal; ordinals are asked for in ascending order.
+class LivePositions {
+ public:
+  explicit LivePositions(const format::DeletionVector& dropped) : dropped_(dropped.ToPositions()) {}
+
+  int64_t At(int64_t ordinal) {
+    while (next_ < dropped_.size() && dropped_[next_] <= ordinal + static_cast<int64_t>(next_)) ++next_;
+    return ordinal + static_cast<int64_t>(next_);
+  }
+
+ private:
+  std::vector<int64_t> dropped_;
+  size_t next_ = 0;  ///< dropped positions below the last answer
+};
+
+}  // namespace
+
+void CarriedRows::Add(uint32_t output, int64_t start, int64_t length) {
+  num_rows_ += length;
+  constexpr int64_t kMaxLength = std::numeric_limits<uint32_t>::max();
+  while (length > 0) {
+    if (!runs_.empty()) {
+      Run& last = runs_.back();
+      if (last.output == output && last.start + last.length == start && last.length < kMaxLength) {
+        const int64_t more = std::min(length, kMaxLength - last.length);
+        last.length += static_cast<uint32_t>(more);
+        start += more;
+        length -= more;
+        continue;
+      }
+    }
+    const int64_t part = std::min(length, kMaxLength);
+    runs_.push_back({start, output, static_cast<uint32_t>(part)});
+    start += part;
+    length -= part;
+  }
+}
+
+void CarriedRows::ForEach(std::span<const int64_t> positions, const format::DeletionVector& dropped,
+                          const Visit& visit) const {
+  size_t run = 0;
+  int64_t run_begin = 0;  // ordinal of the run's first row
+  for (const int64_t position : positions) {
+    if (position < 0 || dropped.Contains(spec::RowPosition(position))) continue;
+    const int64_t ordinal = position - dropped.Rank(spec::RowPosition(position));
+    while (run < runs_.size() && ordinal >= run_begin + runs_[run].length) run_begin += runs_[run++].length;
+    if (run == runs_.size()) return;
+    visit(runs_[run].output, runs_[run].start + ordinal - run_begin);
+  }
+}
+
+Status CarriedRows::TellTo(table::RowMapWriter& writer, uint32_t source, uint32_t first_output,
+                           const format::DeletionVector& dropped) const {
+  LivePositions live(dropped);
+  int64_t ordinal = 0;
+  // Runs of a row or two mean a full sort: an array is smaller then.
+  const bool is_sorted = static_cast<int64_t>(runs_.size()) > num_rows_ / 4 && runs_.size() > 64;
+  for (const Run& run : runs_) {
+    const uint32_t output = first_output + run.output;
+    if (is_sorted) {
+      for (int64_t i = 0; i < run.length; ++i, ++ordinal) {
+        FRAZIL_TRY(
+            writer.AddSorted(source, spec::RowPosition(live.At(ordinal)), output, spec::RowPosition(run.start + i)));
+      }
+      continue;
+    }
+    FRAZIL_TRY(writer.AddOrderKept(source, live.At(ordinal), output, run.start, run.length));
+    ordinal += run.length;
+  }
+  return {};
+}
+
+}  // namespace frazil::maintain

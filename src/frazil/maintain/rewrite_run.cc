@@ -1,0 +1,248 @@
+#include "frazil/maintain/rewrite_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "frazil/base/log.h"
+#include "frazil/base/sync_point.h"
+#include "frazil/base/version.h"
+#include "frazil/maintain/rewrite_dangling.h"
+
+namespace frazil::maintain {
+namespace {
+
+/// Nothing but a snapshot, which gives every live row its id.
+class EmptyChange : public table::SnapshotChange {
+ public:
+  Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
+    table::FileChanges changes;
+    changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
+    FRAZIL_TRY(CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+    return changes;
+  }
+};
+
+double CpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+RewriteRun::RewriteRun(table::Table& table, const RewriteOptions& options, const table::ProcedureContext& context)
+    : table_(table), options_(options), context_(context), journal_(context.state_directory, table) {}
+
+void RewriteRun::Progress(const std::string& phase) {
+  progress_.phase = phase;
+  if (context_.on_progress) context_.on_progress(progress_);
+}
+
+void RewriteRun::Notice(const std::string& line) const {
+  if (context_.on_notice) context_.on_notice(line);
+}
+
+Status RewriteRun::AssignRowIds() {
+  const spec::Snapshot* head = table_.metadata()->current_snapshot();
+  if (table_.metadata()->format_version < 3 || head == nullptr || head->first_row_id) return {};
+  EmptyChange change;
+  FRAZIL_TRY(table::CommitSnapshot(table_, change, {.allow_empty = true}, clock()));
+  return {};
+}
+
+Status RewriteRun::CommitLeftGroups() {
+  std::vector<std::string> notices;
+  const std::vector<RewriteJournal::Found> found = journal_.Load(table_, clock(), notices);
+  for (const std::string& line : notices) Notice(line);
+  if (found.empty()) return {};
+  std::vector<const RewrittenGroup*> groups;
+  std::vector<bool> keep_outputs;
+  for (const RewriteJournal::Found& left : found) {
+    groups.push_back(&left.group);
+    keep_outputs.push_back(left.was_sent);
+  }
+  Notice(fmt::format("{} file groups that an earlier run finished are committed first", groups.size()));
+  return Commit(groups, keep_outputs);
+}
+
+Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished) {
+  const RewriteResources resources{.executor = context_.executor,
+                                   .budget = context_.budget,
+                                   .clock = &clock(),
+                                   .temp_directory = context_.temp_directory,
+                                   .stop = context_.stop};
+  const auto equality = std::make_shared<scan::EqualityDeletes>(table_.io());
+  std::atomic<size_t> next = begin;
+  std::mutex mutex;
+  const auto run_lane = [&](size_t) -> Status {
+    for (;;) {
+      const size_t index = next.fetch_add(1);
+      if (index >= end) return {};
+      auto group = RewriteGroup(table_, plan, plan.groups[index], equality, resources);
+      std::lock_guard lock(mutex);
+      if (!group) {
+        if (!options_.partial_progress || group.error().code() == ErrorCode::kShuttingDown) {
+          next = end;
+          return tl::unexpected(std::move(group).error());
+        }
+        result_.failed_data_files += static_cast<int64_t>(plan.groups[index].tasks.size());
+        ++result_.dropped_groups;
+        result_.dropped_reasons.push_back(group.error().ToString());
+        continue;
+      }
+      FRAZIL_TRY(journal_.Add(table_, *group));
+      SyncPoint::Hit("rewrite.group.after");
+      ++progress_.groups_done;
+      progress_.bytes_done += group->input_bytes();
+      progress_.rows_done += group->num_rows();
+      finished.push_back(*std::move(group));
+      Progress("rewriting");
+    }
+  };
+  const size_t num_threads = context_.executor == nullptr ? 1 : static_cast<size_t>(context_.executor->num_threads());
+  const size_t lanes =
+      std::min({end - begin, static_cast<size_t>(options_.max_concurrent_file_group_rewrites), num_threads});
+  return ParallelFor(context_.executor, lanes, run_lane);
+}
+
+Status RewriteRun::Commit(const std::vector<const RewrittenGroup*>& groups, const std::vector<bool>& keep_outputs) {
+  Progress("committing");
+  for (const RewrittenGroup* group : groups) FRAZIL_TRY(journal_.MarkSent(*group));
+  SyncPoint::Hit("rewrite.commit.before");
+  RewriteCommit commit(groups, keep_outputs, {.use_starting_sequence_number = options_.use_starting_sequence_number});
+  FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
+  SyncPoint::Hit("rewrite.commit.after");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    journal_.Remove(groups[i]->id);
+    if (outcome.is_committed[i]) {
+      ++result_.groups;
+      result_.rows_carried += groups[i]->num_rows();
+      result_.written_bytes += groups[i]->output_bytes();
+      continue;
+    }
+    ++result_.dropped_groups;
+    result_.failed_data_files += static_cast<int64_t>(groups[i]->sources.size());
+    result_.dropped_reasons.push_back(fmt::format("{}: {}", groups[i]->partition, outcome.drop_reasons[i]));
+    Notice("a file group was dropped, the next run plans it again: " + result_.dropped_reasons.back());
+  }
+  if (outcome.snapshot_id) ++result_.commits;
+  result_.rewritten_data_files += outcome.num_removed_data_files;
+  result_.added_data_files += outcome.num_added_data_files;
+  result_.rewritten_bytes += outcome.removed_bytes;
+  result_.removed_delete_files += outcome.num_removed_delete_files;
+  return {};
+}
+
+/// Outputs that will not be committed by this run nor by a later one.
+void RewriteRun::Discard(const std::vector<RewrittenGroup>& groups) {
+  if (!context_.state_directory.empty()) return;  // the journal has them
+  std::vector<std::string> paths;
+  for (const RewrittenGroup& group : groups) {
+    for (const spec::DataFile& output : group.outputs) paths.push_back(output.file_path);
+  }
+  if (paths.empty()) return;
+  if (const Status deleted = table_.io()->Delete(paths); !deleted) {
+    Log::Warn("left behind, orphan removal will take them: {}", deleted.error().ToString());
+  }
+}
+
+Status RewriteRun::RunPlan(const RewritePlan& plan) {
+  progress_.groups = static_cast<int64_t>(plan.groups.size());
+  for (const RewritePlan::Group& group : plan.groups) progress_.bytes += group.input_bytes;
+  const auto max_commits = static_cast<size_t>(options_.partial_progress_max_commits);
+  const size_t per_commit =
+      options_.partial_progress ? (plan.groups.size() + max_commits - 1) / max_commits : plan.groups.size();
+  const int max_failed = options_.partial_progress_max_failed_commits.value_or(options_.partial_progress_max_commits);
+  int num_failed = 0;
+  for (size_t begin = 0; begin < plan.groups.size(); begin += per_commit) {
+    const size_t end = std::min(begin + per_commit, plan.groups.size());
+    std::vector<RewrittenGroup> finished;
+    if (Status executed = Execute(plan, begin, end, finished); !executed) {
+      Discard(finished);
+      return executed;
+    }
+    if (finished.empty()) continue;
+    std::vector<const RewrittenGroup*> groups;
+    for (const RewrittenGroup& group : finished) groups.push_back(&group);
+    const Status committed = Commit(groups, std::vector<bool>(groups.size()));
+    if (committed) continue;
+    if (committed.error().code() != ErrorCode::kCommitUnknown) Discard(finished);
+    if (!options_.partial_progress) return committed;
+    for (const RewrittenGroup& group : finished) {
+      result_.failed_data_files += static_cast<int64_t>(group.sources.size());
+      ++result_.dropped_groups;
+      result_.dropped_reasons.push_back(fmt::format("{}: {}", group.partition, committed.error().ToString()));
+    }
+    if (++num_failed > max_failed) {
+      return tl::unexpected(Error(committed.error())
+                                .WithContext(fmt::format("{} commits failed, partial-progress.max-failed-commits is {}",
+                                                         num_failed, max_failed)));
+    }
+  }
+  return {};
+}
+
+Status RewriteRun::RemoveDanglingDeletes() {
+  DanglingDeletesChange change;
+  FRAZIL_ASSIGN(const table::CommitOutcome outcome, table::CommitSnapshot(table_, change, {}, clock()));
+  if (!outcome.snapshot_id) return {};
+  ++result_.commits;
+  result_.removed_delete_files += change.num_removed();
+  return {};
+}
+
+Result<RewriteResult> RewriteRun::Run() {
+  const double cpu_before = CpuSeconds();
+  FRAZIL_TRY(table_.Refresh());
+  FRAZIL_TRY(AssignRowIds());
+  FRAZIL_TRY(CommitLeftGroups());
+  Progress("planning");
+  FRAZIL_ASSIGN(const RewritePlan plan, PlanRewrite(table_, options_));
+  if (!plan.groups.empty()) FRAZIL_TRY(RunPlan(plan));
+  if (options_.remove_dangling_deletes && table_.metadata()->current_snapshot() != nullptr) {
+    FRAZIL_TRY(RemoveDanglingDeletes());
+  }
+  result_.peak_memory_bytes = MemoryBudget::PeakResidentBytes();
+  result_.cpu_seconds = CpuSeconds() - cpu_before;
+  return result_;
+}
+
+Result<RewriteResult> RewriteDataFiles(table::Table& table, const RewriteOptions& options,
+                                       const table::ProcedureContext& context) {
+  return RewriteRun(table, options, context).Run();
+}
+
+Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const RewriteOptions& options,
+                                         const table::ProcedureContext& context) {
+  // What rewriting cost where it was measured: decode, encode, zstd on text.
+  constexpr double kBytesPerCpuSecond = 70e6;
+  FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options));
+  RewritePlanReport report;
+  report.partitions = std::move(plan.partitions);
+  report.groups = static_cast<int64_t>(plan.groups.size());
+  std::vector<int64_t> memory;
+  for (const RewritePlan::Group& group : plan.groups) {
+    report.input_files += static_cast<int64_t>(group.tasks.size());
+    report.input_bytes += group.input_bytes;
+    report.expected_output_files += group.expected_files;
+    report.expected_output_bytes += group.live_bytes;
+    memory.push_back(EstimateMemory(plan, group));
+  }
+  report.expected_cpu_seconds = static_cast<double>(report.input_bytes) / kBytesPerCpuSecond;
+  // So many of the largest at a time.
+  std::sort(memory.rbegin(), memory.rend());
+  const size_t threads = context.executor == nullptr ? 1 : static_cast<size_t>(context.executor->num_threads());
+  const size_t lanes =
+      std::min({memory.size(), static_cast<size_t>(options.max_concurrent_file_group_rewrites), threads});
+  for (size_t i = 0; i < lanes; ++i) report.expected_peak_memory_bytes += memory[i];
+  if (context.budget != nullptr) {
+    report.expected_peak_memory_bytes = std::min(report.expected_peak_memory_bytes, context.budget->limit_bytes());
+  }
+  return report;
+}
+
+}  // namespace frazil::maintain

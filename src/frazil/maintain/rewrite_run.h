@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "frazil/maintain/rewrite_commit.h"
+#include "frazil/maintain/rewrite_data_files.h"
+#include "frazil/maintain/rewrite_group.h"
+#include "frazil/maintain/rewrite_journal.h"
+#include "frazil/maintain/rewrite_plan.h"
+
+namespace frazil::maintain {
+
+/// One call of RewriteDataFiles: what an earlier run left, then plan, rewrite, commit. One thread.
+class RewriteRun {
+ public:
+  RewriteRun(table::Table& table, const RewriteOptions& options, const table::ProcedureContext& context);
+
+  Result<RewriteResult> Run();
+
+ private:
+  /// Rows of an upgraded table get their ids before any moves, by a snapshot without files: as `null` they could not be
+  /// told from new ones (spec section 5.6).
+  Status AssignRowIds();
+  Status CommitLeftGroups();
+  Status RunPlan(const RewritePlan& plan);
+  /// Rewrites plan.groups[begin, end), several at a time; what finished is in `finished`, whatever is returned.
+  Status Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished);
+  Status Commit(const std::vector<const RewrittenGroup*>& groups, const std::vector<bool>& keep_outputs);
+  void Discard(const std::vector<RewrittenGroup>& groups);
+  Status RemoveDanglingDeletes();
+
+  void Progress(const std::string& phase);
+  void Notice(const std::string& line) const;
+  Clock& clock() const { return context_.clock == nullptr ? Clock::System() : *context_.clock; }
+
+  table::Table& table_;
+  const RewriteOptions& options_;
+  const table::ProcedureContext& context_;
+  RewriteJournal journal_;
+  RewriteResult result_;
+  std::mutex progress_mutex_;
+  table::ProcedureProgress progress_;  // guarded by progress_mutex_ while groups run
+};
+
+}  // namespace frazil::maintain

@@ -1,0 +1,168 @@
+#include "frazil/maintain/rewrite_sorter.h"
+
+#include <arrow/api.h>
+#include <arrow/util/byte_size.h>
+
+#include "frazil/maintain/rewrite_sorted_run.h"
+
+namespace frazil::maintain {
+namespace {
+
+constexpr size_t kMaxMergedRuns = 64;
+
+Status CheckArrow(const arrow::Status& status) {
+  if (status.ok()) return {};
+  return Fail(ErrorCode::kResourceExhausted, "cannot sort rows: {}", status.message());
+}
+
+/// The rows with their key, source and ordinal behind the columns.
+Result<std::shared_ptr<arrow::RecordBatch>> WithSortColumns(const arrow::RecordBatch& rows,
+                                                            const std::vector<Bytes>& keys, uint32_t source,
+                                                            int64_t first_ordinal) {
+  arrow::BinaryBuilder key_builder;
+  arrow::UInt32Builder source_builder;
+  arrow::Int64Builder ordinal_builder;
+  arrow::Status status = key_builder.Reserve(rows.num_rows()) & source_builder.Reserve(rows.num_rows()) &
+                         ordinal_builder.Reserve(rows.num_rows());
+  for (size_t i = 0; i < keys.size() && status.ok(); ++i) {
+    status = key_builder.Append(AsText(keys[i]));
+    source_builder.UnsafeAppend(source);
+    ordinal_builder.UnsafeAppend(first_ordinal + static_cast<int64_t>(i));
+  }
+  arrow::ArrayVector columns = rows.columns();
+  for (arrow::ArrayBuilder* builder :
+       std::initializer_list<arrow::ArrayBuilder*>{&key_builder, &source_builder, &ordinal_builder}) {
+    std::shared_ptr<arrow::Array> column;
+    if (status.ok()) status = builder->Finish(&column);
+    columns.push_back(std::move(column));
+  }
+  FRAZIL_TRY(CheckArrow(status));
+  arrow::FieldVector fields = rows.schema()->fields();
+  fields.push_back(arrow::field("key", arrow::binary()));
+  fields.push_back(arrow::field("source", arrow::uint32()));
+  fields.push_back(arrow::field("ordinal", arrow::int64()));
+  return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows.num_rows(), std::move(columns));
+}
+
+}  // namespace
+
+RewriteSorter::RewriteSorter(Options options, RewriteSortKey key, std::optional<write::Partitioner> partitioner)
+    : options_(std::move(options)), key_(std::move(key)), partitioner_(std::move(partitioner)) {}
+RewriteSorter::~RewriteSorter() = default;
+
+Result<std::unique_ptr<RewriteSorter>> RewriteSorter::Make(Options options) {
+  FRAZIL_ASSIGN(RewriteSortKey key, RewriteSortKey::Make(options.sort_order, *options.schema));
+  std::optional<write::Partitioner> partitioner;
+  if (options.splits_by_partition) {
+    FRAZIL_ASSIGN(partitioner, write::Partitioner::Make(options.spec, options.schema));
+  }
+  return std::unique_ptr<RewriteSorter>(new RewriteSorter(std::move(options), std::move(key), std::move(partitioner)));
+}
+
+Result<std::vector<uint32_t>> RewriteSorter::PartitionsOf(const arrow::RecordBatch& rows) {
+  std::vector<uint32_t> partition_of(static_cast<size_t>(rows.num_rows()));
+  FRAZIL_ASSIGN(const std::vector<write::PartitionRows> split, partitioner_->Split(rows));
+  for (const write::PartitionRows& part : split) {
+    const auto [found, is_new] = ordinals_.try_emplace(part.tuple, static_cast<uint32_t>(partitions_.size()));
+    if (is_new) partitions_.push_back(part.tuple);
+    for (const int64_t row : part.rows) partition_of[static_cast<size_t>(row)] = found->second;
+  }
+  return partition_of;
+}
+
+Status RewriteSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
+  if (num_rows_.size() <= source) num_rows_.resize(source + 1);
+  std::vector<Bytes> keys(static_cast<size_t>(rows.num_rows()));
+  if (partitioner_) {
+    FRAZIL_ASSIGN(const std::vector<uint32_t> partition_of, PartitionsOf(rows));
+    for (size_t i = 0; i < keys.size(); ++i) AppendBig(keys[i], partition_of[i]);
+  }
+  FRAZIL_TRY(key_.AppendTo(rows, keys));
+  FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, WithSortColumns(rows, keys, source, num_rows_[source]));
+  num_rows_[source] += rows.num_rows();
+  buffer_bytes_ += arrow::util::TotalBufferSize(*batch) + rows.num_rows() * 24;
+  buffer_.push_back(std::move(batch));
+  // Sorting needs the rows in one piece: a second copy.
+  if (buffer_bytes_ > options_.memory_bytes / 2) return SpillBuffer();
+  return {};
+}
+
+Result<std::unique_ptr<SortedRun>> RewriteSorter::SortBuffer() {
+  buffer_bytes_ = 0;
+  return SortInMemory(std::exchange(buffer_, {}));
+}
+
+Status RewriteSorter::SpillBuffer() {
+  FRAZIL_ASSIGN(const std::unique_ptr<SortedRun> sorted, SortBuffer());
+  FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, SpillRun(*sorted, options_.temp_directory));
+  runs_.push_back(std::move(run));
+  ++num_spilled_;
+  return {};
+}
+
+/// Merges neighbouring runs until no more than `most` are left. Their order is kept: it decides among equal keys.
+Status RewriteSorter::MergeDown(size_t most) {
+  while (runs_.size() > most) {
+    std::vector<std::unique_ptr<SortedRun>> merged;
+    for (size_t begin = 0; begin < runs_.size(); begin += most) {
+      std::vector<std::unique_ptr<SortedRun>> part;
+      for (size_t i = begin; i < std::min(begin + most, runs_.size()); ++i) part.push_back(std::move(runs_[i]));
+      const std::unique_ptr<SortedRun> merge = MergeRuns(std::move(part));
+      FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, SpillRun(*merge, options_.temp_directory));
+      merged.push_back(std::move(run));
+      ++num_spilled_;
+    }
+    runs_ = std::move(merged);
+  }
+  return {};
+}
+
+Status RewriteSorter::Sort() {
+  if (runs_.empty()) {
+    if (buffer_.empty()) return {};
+    FRAZIL_ASSIGN(result_, SortBuffer());
+    return {};
+  }
+  if (!buffer_.empty()) FRAZIL_TRY(SpillBuffer());
+  FRAZIL_TRY(MergeDown(kMaxMergedRuns));
+  result_ = MergeRuns(std::move(runs_));
+  runs_.clear();
+  return {};
+}
+
+Result<std::optional<RewriteSorter::SortedRows>> RewriteSorter::Next() {
+  if (pending_ == nullptr || pending_begin_ == pending_->num_rows()) {
+    if (result_ == nullptr) return std::nullopt;
+    FRAZIL_ASSIGN(pending_, result_->Next());
+    pending_begin_ = 0;
+    if (pending_ == nullptr) {
+      result_.reset();
+      return std::nullopt;
+    }
+  }
+  int64_t end = pending_->num_rows();
+  SortedRows sorted;
+  if (partitioner_) {
+    const auto partition_at = [&](int64_t row) { return LoadBig<uint32_t>(AsBytes(KeyAt(*pending_, row)).data()); };
+    const uint32_t partition = partition_at(pending_begin_);
+    for (end = pending_begin_ + 1; end < pending_->num_rows() && partition_at(end) == partition;) ++end;
+    sorted.partition = partitions_[partition];
+  }
+  const int num_columns = pending_->num_columns() - kNumSortColumns;
+  const auto& sources = static_cast<const arrow::UInt32Array&>(*pending_->column(num_columns + 1));
+  const auto& ordinals = static_cast<const arrow::Int64Array&>(*pending_->column(num_columns + 2));
+  for (int64_t row = pending_begin_; row < end; ++row) {
+    sorted.origins.push_back({sources.Value(row), ordinals.Value(row)});
+  }
+  arrow::ArrayVector columns;
+  arrow::FieldVector fields;
+  for (int i = 0; i < num_columns; ++i) {
+    columns.push_back(pending_->column(i)->Slice(pending_begin_, end - pending_begin_));
+    fields.push_back(pending_->schema()->field(i));
+  }
+  sorted.rows = arrow::RecordBatch::Make(arrow::schema(std::move(fields)), end - pending_begin_, std::move(columns));
+  pending_begin_ = end;
+  return sorted;
+}
+
+}  // namespace frazil::maintain

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "frazil/base/result.h"
+#include "frazil/maintain/rewrite_sort_key.h"
+#include "frazil/spec/partition_spec.h"
+#include "frazil/write/partitioner.h"
+
+namespace frazil::maintain {
+
+class SortedRun;
+
+/// Orders the rows of a file group by (partition, sort order, as they came) in bounded memory: what does not fit is
+/// sorted in parts, written to files of its own and merged (maintenance.md section 3). Remembers where rows came from.
+///
+/// Add all rows, Sort() once, then Next() until none. One thread. Errors: kIo naming the folder.
+class RewriteSorter {
+ public:
+  struct Options {
+    spec::SchemaPtr schema;
+    int num_lineage_columns = 0;  ///< behind the schema's in every batch
+    spec::PartitionSpec spec;
+    bool splits_by_partition = false;  ///< else all rows belong to one partition
+    spec::SortOrder sort_order;        ///< may be unsorted: then only partitions are brought together
+    int64_t memory_bytes = 0;
+    std::string temp_directory;  ///< empty: the system's
+  };
+  static Result<std::unique_ptr<RewriteSorter>> Make(Options options);
+  ~RewriteSorter();  ///< deletes the files
+
+  /// The next carried rows of a source.
+  Status Add(uint32_t source, const arrow::RecordBatch& rows);
+  /// Rows of a source so far.
+  int64_t num_rows(uint32_t source) const { return source < num_rows_.size() ? num_rows_[source] : 0; }
+
+  Status Sort();
+
+  /// Which carried row of which source.
+  struct Origin {
+    uint32_t source = 0;
+    int64_t ordinal = 0;
+  };
+  struct SortedRows {
+    spec::PartitionTuple partition;  ///< of all; when they are split by partition
+    std::shared_ptr<arrow::RecordBatch> rows;
+    std::vector<Origin> origins;
+  };
+  Result<std::optional<SortedRows>> Next();
+
+  int num_spilled_runs() const { return num_spilled_; }
+
+ private:
+  RewriteSorter(Options options, RewriteSortKey key, std::optional<write::Partitioner> partitioner);
+
+  Result<std::vector<uint32_t>> PartitionsOf(const arrow::RecordBatch& rows);
+  Status SpillBuffer();
+  Result<std::unique_ptr<SortedRun>> SortBuffer();
+  Status MergeDown(size_t most);
+
+  const Options options_;
+  const RewriteSortKey key_;
+  std::optional<write::Partitioner> partitioner_;
+  std::unordered_map<spec::PartitionTuple, uint32_t, spec::PartitionTupleHash, spec::PartitionTupleEqual> ordinals_;
+  std::vector<spec::PartitionTuple> partitions_;  ///< by ordinal: in the order of their first row
+
+  std::vector<int64_t> num_rows_;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> buffer_;  ///< rows with key, source and ordinal behind them
+  int64_t buffer_bytes_ = 0;
+  std::vector<std::unique_ptr<SortedRun>> runs_;
+  std::unique_ptr<SortedRun> result_;
+  std::shared_ptr<arrow::RecordBatch> pending_;  ///< of the result, from pending_begin_ on
+  int64_t pending_begin_ = 0;
+  int num_spilled_ = 0;
+};
+
+}  // namespace frazil::maintain
