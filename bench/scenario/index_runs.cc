@@ -169,6 +169,7 @@ Runs BuildRuns(uint64_t keys, int count, const std::string& dir, bool row_ids) {
     }
     SortEntries(entries);
     const auto writer = NewWriter(dir.empty() ? "" : fmt::format("{}/look-up-{}-{}.run", dir, count, run), row_ids);
+    writer->AddFilter(static_cast<int64_t>(entries.size()), entries.front().hash.high, entries.back().hash.high);
     Must(writer->Add(entries));
     runs.push_back(Must(writer->Finish()));
   }
@@ -380,7 +381,12 @@ class UpsertLoop {
     const std::span merging = std::span(runs_).first(count);
     Must(MergeRuns(
         merging,
-        [&](Entry& entry) -> Result<bool> { return !is_dead_[uint64_t{entry.file} * kRowsPerFile + entry.position]; },
+        [&](std::span<Entry> entries) -> Result<size_t> {
+          const auto dead = std::remove_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+            return is_dead_[uint64_t{entry.file} * kRowsPerFile + entry.position];
+          });
+          return static_cast<size_t>(dead - entries.begin());
+        },
         *writer, nullptr));
     merged_ += gathered;
     const auto run = Must(writer->Finish());

@@ -1,6 +1,9 @@
 #include "frazil/index/canonical_key.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 
 #include <arrow/api.h>
 #include <arrow/extension_type.h>
@@ -62,6 +65,106 @@ Result<Appender> AppenderFor(const spec::Type& type, const std::string& name) {
     case spec::TypeId::kDecimal: return &AppendDecimal;
     default:
       return Fail(ErrorCode::kInvalidArgument, "identifier field '{}' cannot be of type {}", name, type.ToString());
+  }
+}
+
+// The same without nulls, column by column over a block of rows: a loop over one kind of value is several times faster than
+// a row's columns one after another. First how many bytes each row adds, then the bytes, each behind the row's earlier ones.
+
+constexpr int64_t kBlockRows = 256;
+
+struct Block {
+  int64_t first = 0;
+  int64_t count = 0;
+  std::array<uint32_t, kBlockRows> sizes;
+  std::array<std::byte*, kBlockRows> ends;
+};
+using BlockStep = void (*)(const arrow::Array& array, Block& block);
+
+void AddSizeOf(Block& block, size_t size) {
+  for (int64_t i = 0; i < block.count; ++i) block.sizes[static_cast<size_t>(i)] += static_cast<uint32_t>(size);
+}
+
+template <typename T>
+std::byte* PutBig(std::byte* at, T value) {
+  const T swapped = sizeof(T) == 8 ? static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(value)))
+                                   : static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(value)));
+  std::memcpy(at, &swapped, sizeof(T));
+  return at + sizeof(T);
+}
+
+template <typename ArrowArray>
+void PutIntegers(const arrow::Array& array, Block& block) {
+  const auto* values = static_cast<const ArrowArray&>(array).raw_values() + block.first;
+  for (int64_t i = 0; i < block.count; ++i) {
+    std::byte*& end = block.ends[static_cast<size_t>(i)];
+    end = PutBig<int64_t>(end, values[i]);
+  }
+}
+
+void AddTextSizes(const arrow::Array& array, Block& block) {
+  const int32_t* offsets = static_cast<const arrow::BinaryArray&>(array).raw_value_offsets() + block.first;
+  for (int64_t i = 0; i < block.count; ++i) {
+    block.sizes[static_cast<size_t>(i)] += static_cast<uint32_t>(4 + offsets[i + 1] - offsets[i]);
+  }
+}
+
+void PutTexts(const arrow::Array& array, Block& block) {
+  const auto& texts = static_cast<const arrow::BinaryArray&>(array);
+  for (int64_t i = 0; i < block.count; ++i) {
+    const std::string_view text = texts.GetView(block.first + i);
+    std::byte*& end = block.ends[static_cast<size_t>(i)];
+    end = PutBig(end, static_cast<uint32_t>(text.size()));
+    if (!text.empty()) std::memcpy(end, text.data(), text.size());
+    end += text.size();
+  }
+}
+
+struct BlockSteps {
+  BlockStep add_sizes;
+  BlockStep put;
+};
+
+/// None: a type that is rare enough in keys to go row by row.
+std::optional<BlockSteps> BlockStepsFor(const spec::Type& type) {
+  constexpr BlockStep kEightBytes = [](const arrow::Array&, Block& block) { AddSizeOf(block, 8); };
+  switch (type.id()) {
+    case spec::TypeId::kInt: return BlockSteps{kEightBytes, &PutIntegers<arrow::Int32Array>};
+    case spec::TypeId::kLong: return BlockSteps{kEightBytes, &PutIntegers<arrow::Int64Array>};
+    case spec::TypeId::kDate: return BlockSteps{kEightBytes, &PutIntegers<arrow::Date32Array>};
+    case spec::TypeId::kTime: return BlockSteps{kEightBytes, &PutIntegers<arrow::Time64Array>};
+    case spec::TypeId::kTimestamp:
+    case spec::TypeId::kTimestampTz:
+    case spec::TypeId::kTimestampNs:
+    case spec::TypeId::kTimestampTzNs: return BlockSteps{kEightBytes, &PutIntegers<arrow::TimestampArray>};
+    case spec::TypeId::kString:
+    case spec::TypeId::kBinary: return BlockSteps{&AddTextSizes, &PutTexts};
+    default: return std::nullopt;
+  }
+}
+
+void HashBlocks(const std::vector<std::shared_ptr<arrow::Array>>& arrays, const std::vector<BlockSteps>& steps,
+                uint64_t seed, std::vector<Hash96>& hashes) {
+  Block block;
+  Bytes bytes;
+  const auto num_rows = static_cast<int64_t>(hashes.size());
+  for (; block.first < num_rows; block.first += kBlockRows) {
+    block.count = std::min(kBlockRows, num_rows - block.first);
+    block.sizes.fill(0);
+    for (size_t i = 0; i < arrays.size(); ++i) steps[i].add_sizes(*arrays[i], block);
+    size_t total = 0;
+    for (int64_t i = 0; i < block.count; ++i) total += block.sizes[static_cast<size_t>(i)];
+    if (bytes.size() < total) bytes.resize(total);
+    std::byte* at = bytes.data();
+    for (int64_t i = 0; i < block.count; ++i) {
+      block.ends[static_cast<size_t>(i)] = at;
+      at += block.sizes[static_cast<size_t>(i)];
+    }
+    for (size_t i = 0; i < arrays.size(); ++i) steps[i].put(*arrays[i], block);
+    for (int64_t i = 0; i < block.count; ++i) {
+      const size_t size = block.sizes[static_cast<size_t>(i)];
+      hashes[static_cast<size_t>(block.first + i)] = HashKey({block.ends[static_cast<size_t>(i)] - size, size}, seed);
+    }
   }
 }
 
@@ -128,14 +231,21 @@ Result<CanonicalKey::NullableHashes> CanonicalKey::HashNullableRows(
 /// Nulls add no bytes; callers who may have some throw those hashes away.
 Result<std::vector<Hash96>> CanonicalKey::HashAll(const std::vector<std::shared_ptr<arrow::Array>>& columns) const {
   std::vector<Appender> appenders;
+  std::vector<BlockSteps> steps;
   std::vector<std::shared_ptr<arrow::Array>> arrays;
   for (size_t i = 0; i < columns_.size(); ++i) {
     FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
     appenders.push_back(appender);
     arrays.push_back(WithoutExtension(columns[i]));
+    const std::optional<BlockSteps> block_steps = BlockStepsFor(columns_[i].type);
+    if (block_steps && columns[i]->null_count() == 0) steps.push_back(*block_steps);
   }
   const int64_t num_rows = columns.empty() ? 0 : columns[0]->length();
   std::vector<Hash96> hashes(static_cast<size_t>(num_rows));
+  if (steps.size() == arrays.size()) {
+    HashBlocks(arrays, steps, seed_, hashes);
+    return hashes;
+  }
   Bytes bytes;
   for (int64_t row = 0; row < num_rows; ++row) {
     bytes.clear();

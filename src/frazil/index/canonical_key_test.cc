@@ -190,6 +190,30 @@ TEST(CanonicalKey, ReadsSlicedArraysFromTheirOffset) {
   }
 }
 
+// Rows are hashed in blocks, column by column: the bytes are those of each row alone.
+TEST(CanonicalKey, HashesManyRowsAsItHashesOne) {
+  const Type text = Type::Primitive(TypeId::kString);
+  const Type whole = Type::Primitive(TypeId::kInt);
+  const Type number = Type::Primitive(TypeId::kLong);
+  ASSERT_OK_AND_ASSIGN(const CanonicalKey key, CanonicalKey::Make(*SchemaOf({number, text, whole}, {1, 2, 3}), 5));
+  std::string numbers, texts, wholes;
+  constexpr int kRows = 1000;
+  for (int i = 0; i < kRows; ++i) {
+    numbers += fmt::format("{}{}", i == 0 ? "[" : ", ", i * 7919);
+    texts += fmt::format(R"({}"{}")", i == 0 ? "[" : ", ", std::string(static_cast<size_t>(i % 41), 'x'));
+    wholes += fmt::format("{}{}", i == 0 ? "[" : ", ", -i);
+  }
+  const std::vector<std::shared_ptr<arrow::Array>> columns = {ArrayOf(number, numbers + "]")->Slice(3),
+                                                              ArrayOf(text, texts + "]")->Slice(3),
+                                                              ArrayOf(whole, wholes + "]")->Slice(3)};
+  ASSERT_OK_AND_ASSIGN(const auto hashes, key.HashRows(columns));
+  ASSERT_EQ(hashes.size(), size_t{kRows - 3});
+  for (size_t row = 0; row < hashes.size(); ++row) {
+    ASSERT_OK_AND_ASSIGN(const Bytes bytes, key.BytesOfRow(columns, static_cast<int64_t>(row)));
+    EXPECT_EQ(hashes[row], HashKey(bytes, 5));
+  }
+}
+
 TEST(CanonicalKey, RefusesNullsNamingTheColumn) {
   const Type number = Type::Primitive(TypeId::kLong);
   ASSERT_OK_AND_ASSIGN(const CanonicalKey key, CanonicalKey::Make(*SchemaOf({number}, {1}), 0));

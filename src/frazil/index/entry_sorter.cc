@@ -181,6 +181,7 @@ class EntrySorter::Impl {
     } else {
       FRAZIL_ASSIGN(writer, RunWriter::ToFile(*options_.local, name, row_ids));
     }
+    writer->AddFilter(static_cast<int64_t>(entries.size()), entries.front().hash.high, entries.back().hash.high);
     FRAZIL_TRY(writer->Add(entries));
     FRAZIL_ASSIGN(std::shared_ptr<const Run> run, writer->Finish());
     runs_[shard].push_back(std::move(run));

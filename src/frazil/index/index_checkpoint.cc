@@ -26,10 +26,10 @@ class RowMapLoader {
     if (is_new) found->second = table::RowMap::Read(directory_.files(), directory_.PathOf(file_name));
     FRAZIL_ASSIGN(std::shared_ptr<const table::RowMap> row_map, found->second);
     const bool fits = record.row_map_source < row_map->sources().size() &&
-                      row_map->sources()[record.row_map_source].path == record.path &&
+                      row_map->sources()[record.row_map_source].path == record.file.path &&
                       row_map->outputs().size() == record.forward_to.size();
     if (!fits) {
-      return Fail(ErrorCode::kCorruptData, "a row map of the index is not that of {}: {}", record.path, file_name);
+      return Fail(ErrorCode::kCorruptData, "a row map of the index is not that of {}: {}", record.file.path, file_name);
     }
     return row_map;
   }
@@ -71,18 +71,7 @@ IndexManifest MakeManifest(const IndexVersion& version, const std::string& table
     }
   }
   version.dictionary.ForEach([&](const FileState& state) {
-    const IndexedFile& file = *state.file;
-    IndexedFileRecord record{.number = file.number,
-                             .path = file.path,
-                             .content = file.content,
-                             .sequence_number = file.sequence_number,
-                             .spec_id = file.spec_id,
-                             .partition = file.partition,
-                             .first_row_id = file.first_row_id,
-                             .record_count = file.record_count,
-                             .is_live = state.is_live,
-                             .deletes_id = state.deletes_id,
-                             .row_map = std::nullopt};
+    IndexedFileRecord record{.file = *state.file, .is_live = state.is_live, .deletes_id = state.deletes_id};
     if (state.forwarding != nullptr) {
       record.row_map = state.forwarding->file_name;
       record.row_map_source = state.forwarding->source;
@@ -121,14 +110,7 @@ LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& d
   std::vector<FileNumber> led_to;  // by lost row maps
   for (const IndexedFileRecord& record : manifest.files) {
     FileState state;
-    state.file = std::make_shared<const IndexedFile>(IndexedFile{.number = record.number,
-                                                                 .path = record.path,
-                                                                 .content = record.content,
-                                                                 .sequence_number = record.sequence_number,
-                                                                 .spec_id = record.spec_id,
-                                                                 .partition = record.partition,
-                                                                 .first_row_id = record.first_row_id,
-                                                                 .record_count = record.record_count});
+    state.file = std::make_shared<const IndexedFile>(record.file);
     state.is_live = record.is_live;
     state.deletes_id = record.deletes_id;
     if (record.row_map) {

@@ -87,8 +87,8 @@ class IndexDirectory::Impl {
     for (const auto& runs : manifest.shards) {
       for (const RunRecord& run : runs) kept.insert(run.file_name);
     }
-    for (const IndexedFileRecord& file : manifest.files) {
-      if (file.row_map) kept.insert(*file.row_map);
+    for (const IndexedFileRecord& record : manifest.files) {
+      if (record.row_map) kept.insert(*record.row_map);
     }
     const Status ignored = DeleteAllBut(kept);
     return {};

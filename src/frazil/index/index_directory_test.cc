@@ -100,7 +100,7 @@ TEST_F(IndexDirectoryTest, RowMapsThatFilesAreForwardedByStay) {
   for (const std::string& path : {kept, gone}) ASSERT_THAT(directory->files().WriteFile(path, AsBytes("map")), IsOk());
   IndexManifest manifest = ManifestOf(1, {});
   manifest.next_number = 1;
-  manifest.files.push_back({.number = 0, .path = "x", .is_live = false});
+  manifest.files.push_back({.file = {.number = 0, .path = "x"}, .is_live = false});
   manifest.files[0].row_map = NameOf(kept);
   ASSERT_THAT(directory->WriteManifest(manifest, {}), IsOk());
   EXPECT_THAT(FilesIn(folder_), UnorderedElementsAre("lock", "manifest-1.json", NameOf(kept)));

@@ -39,7 +39,8 @@ Status CheckRuns(const IndexManifest& manifest) {
   return {};
 }
 
-Status CheckFile(const IndexedFileRecord& file, FileNumber next_number) {
+Status CheckFile(const IndexedFileRecord& record, FileNumber next_number) {
+  const IndexedFile& file = record.file;
   if (file.number >= next_number)
     return Fail(ErrorCode::kCorruptData, "a number that was never given: {}", file.number);
   if (file.path.empty()) return Fail(ErrorCode::kCorruptData, "no path of file {}", file.number);
@@ -51,21 +52,22 @@ Status CheckFile(const IndexedFileRecord& file, FileNumber next_number) {
       file.record_count > kMaxRecords) {
     return Fail(ErrorCode::kCorruptData, "a number is out of range: {}", file.path);
   }
-  if (!file.row_map) {
-    if (!file.forward_to.empty()) return Fail(ErrorCode::kCorruptData, "forwarded without a row map: {}", file.path);
+  if (!record.row_map) {
+    if (!record.forward_to.empty()) return Fail(ErrorCode::kCorruptData, "forwarded without a row map: {}", file.path);
     return {};
   }
-  if (file.is_live) return Fail(ErrorCode::kCorruptData, "a live file is forwarded: {}", file.path);
-  if (!IsRowMapFileName(*file.row_map)) return Fail(ErrorCode::kCorruptData, "not a row map: '{}'", *file.row_map);
+  if (record.is_live) return Fail(ErrorCode::kCorruptData, "a live file is forwarded: {}", file.path);
+  if (!IsRowMapFileName(*record.row_map)) return Fail(ErrorCode::kCorruptData, "not a row map: '{}'", *record.row_map);
   return {};
 }
 
-Status CheckForwarding(const IndexedFileRecord& file, const std::unordered_set<FileNumber>& numbers) {
-  for (const std::optional<FileNumber>& to : file.forward_to) {
+Status CheckForwarding(const IndexedFileRecord& record, const std::unordered_set<FileNumber>& numbers) {
+  const FileNumber from = record.file.number;
+  for (const std::optional<FileNumber>& to : record.forward_to) {
     if (!to) continue;
-    if (*to <= file.number) return Fail(ErrorCode::kCorruptData, "file {} is forwarded to {}", file.number, *to);
+    if (*to <= from) return Fail(ErrorCode::kCorruptData, "file {} is forwarded to {}", from, *to);
     if (!numbers.contains(*to)) {
-      return Fail(ErrorCode::kCorruptData, "file {} is forwarded to {}, which is not there", file.number, *to);
+      return Fail(ErrorCode::kCorruptData, "file {} is forwarded to {}, which is not there", from, *to);
     }
   }
   return {};
@@ -84,14 +86,15 @@ Status CheckIndexManifest(const IndexManifest& manifest) {
   numbers.reserve(manifest.files.size());
   std::unordered_set<std::string_view> live_paths;
   live_paths.reserve(manifest.files.size());
-  for (const IndexedFileRecord& file : manifest.files) {
-    FRAZIL_TRY(CheckFile(file, manifest.next_number));
+  for (const IndexedFileRecord& record : manifest.files) {
+    FRAZIL_TRY(CheckFile(record, manifest.next_number));
+    const IndexedFile& file = record.file;
     if (!numbers.insert(file.number).second) return Fail(ErrorCode::kCorruptData, "a number twice: {}", file.number);
-    if (file.is_live && !live_paths.insert(file.path).second) {
+    if (record.is_live && !live_paths.insert(file.path).second) {
       return Fail(ErrorCode::kCorruptData, "a live file twice: {}", file.path);
     }
   }
-  for (const IndexedFileRecord& file : manifest.files) FRAZIL_TRY(CheckForwarding(file, numbers));
+  for (const IndexedFileRecord& record : manifest.files) FRAZIL_TRY(CheckForwarding(record, numbers));
   return {};
 }
 

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frazil/base/bytes.h"
 #include "frazil/base/result.h"
-#include "frazil/index/entry.h"
+#include "frazil/index/indexed_file.h"
 #include "frazil/spec/ids.h"
 #include "frazil/spec/manifest.h"
 
@@ -16,14 +15,7 @@ namespace frazil::index {
 
 /// What the index must know of a file that entries may name (ingest.md, "The dictionary holds per number").
 struct IndexedFileRecord {
-  FileNumber number = 0;
-  std::string path;
-  spec::FileContent content = spec::FileContent::kData;  ///< kEqualityDeletes: its keys are entries too
-  spec::SequenceNumber sequence_number;                  ///< data sequence number
-  spec::SpecId spec_id{0};
-  Bytes partition;  ///< canonical bytes of the partition tuple; compares equality deletes with data files
-  std::optional<spec::RowId> first_row_id;
-  int64_t record_count = 0;
+  IndexedFile file;
   bool is_live = true;  ///< at the manifest's snapshot
   /// Identity of the positions deleted at the manifest's snapshot; empty path: none. Several v2 files: their paths.
   spec::DeleteFileId deletes_id;

@@ -78,15 +78,16 @@ OrderedJson OrNull(const std::optional<T>& value) {
   return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-OrderedJson ToJson(const IndexedFileRecord& file) {
-  const spec::DeleteFileId& id = file.deletes_id;
+OrderedJson ToJson(const IndexedFileRecord& record) {
+  const IndexedFile& file = record.file;
+  const spec::DeleteFileId& id = record.deletes_id;
   OrderedJson deletes;
   if (!id.path.empty()) deletes = {id.path, OrNull(id.content_offset), OrNull(id.content_size_in_bytes)};
   OrderedJson row_map;
-  if (file.row_map) {
+  if (record.row_map) {
     OrderedJson to = OrderedJson::array();
-    for (const std::optional<FileNumber>& number : file.forward_to) to.push_back(OrNull(number));
-    row_map = {*file.row_map, file.row_map_source, std::move(to)};
+    for (const std::optional<FileNumber>& number : record.forward_to) to.push_back(OrNull(number));
+    row_map = {*record.row_map, record.row_map_source, std::move(to)};
   }
   OrderedJson first_row_id;
   if (file.first_row_id) first_row_id = file.first_row_id->value();
@@ -98,7 +99,7 @@ OrderedJson ToJson(const IndexedFileRecord& file) {
           file.spec_id.value(),
           ToHex(file.partition),
           static_cast<int>(file.content),
-          file.is_live,
+          record.is_live,
           std::move(deletes),
           std::move(row_map)};
 }
@@ -151,20 +152,22 @@ bool TakeDeletes(const Json& json, spec::DeleteFileId& id) {
          TakeOptional(json[kDeletesBytes], id.content_size_in_bytes);
 }
 
-bool TakeRowMap(const Json& json, IndexedFileRecord& file) {
+bool TakeRowMap(const Json& json, IndexedFileRecord& record) {
   if (json.is_null()) return true;
   if (!json.is_array() || json.size() != kNumRowMapColumns || !json[kRowMapTo].is_array()) return false;
-  if (!Take(json[kRowMapFile], file.row_map.emplace()) || !Take(json[kRowMapSource], file.row_map_source)) return false;
-  file.forward_to.reserve(json[kRowMapTo].size());
+  if (!Take(json[kRowMapFile], record.row_map.emplace()) || !Take(json[kRowMapSource], record.row_map_source))
+    return false;
+  record.forward_to.reserve(json[kRowMapTo].size());
   for (const Json& number : json[kRowMapTo]) {
-    if (!TakeOptional(number, file.forward_to.emplace_back())) return false;
+    if (!TakeOptional(number, record.forward_to.emplace_back())) return false;
   }
   return true;
 }
 
 Result<IndexedFileRecord> ParseFile(const Json& json) {
   if (!json.is_array() || json.size() != kFileColumns.size()) return Corrupt("file: not an array of its columns");
-  IndexedFileRecord file;
+  IndexedFileRecord record;
+  IndexedFile& file = record.file;
   int64_t sequence_number = 0;
   std::optional<int64_t> first_row_id;
   int32_t spec_id = 0;
@@ -178,8 +181,8 @@ Result<IndexedFileRecord> ParseFile(const Json& json) {
   if (!Take(json[kContent], content, static_cast<int64_t>(spec::FileContent::kEqualityDeletes)))
     return WrongColumn(kContent);
   if (!json[kLive].is_boolean()) return WrongColumn(kLive);
-  if (!TakeDeletes(json[kDeletes], file.deletes_id)) return WrongColumn(kDeletes);
-  if (!TakeRowMap(json[kRowMap], file)) return WrongColumn(kRowMap);
+  if (!TakeDeletes(json[kDeletes], record.deletes_id)) return WrongColumn(kDeletes);
+  if (!TakeRowMap(json[kRowMap], record)) return WrongColumn(kRowMap);
   std::optional<Bytes> partition;
   if (json[kPartition].is_string()) partition = spec::ParseHex(json[kPartition].get_ref<const std::string&>());
   if (!partition) return WrongColumn(kPartition);
@@ -188,8 +191,8 @@ Result<IndexedFileRecord> ParseFile(const Json& json) {
   file.spec_id = spec::SpecId(spec_id);
   file.partition = *std::move(partition);
   file.content = static_cast<spec::FileContent>(content);
-  file.is_live = json[kLive].get<bool>();
-  return file;
+  record.is_live = json[kLive].get<bool>();
+  return record;
 }
 
 Status ParseShards(const JsonObject& object, IndexManifest& manifest) {
@@ -257,7 +260,7 @@ std::string WriteIndexManifestJson(const IndexManifest& manifest) {
   json[kShards] = std::move(shards);
   json[kColumns] = kFileColumns;
   OrderedJson files = OrderedJson::array();
-  for (const IndexedFileRecord& file : manifest.files) files.push_back(ToJson(file));
+  for (const IndexedFileRecord& record : manifest.files) files.push_back(ToJson(record));
   json[kFiles] = std::move(files);
 
   const std::string text = spec::DumpJson(json);

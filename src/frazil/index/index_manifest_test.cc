@@ -79,15 +79,15 @@ TEST(IndexManifest, WhatCannotBeIsRefused) {
       {"a run twice", [](IndexManifest& m) { m.shards[1].push_back(m.shards[0][0]); }},
       {"a run of 0 entries", [](IndexManifest& m) { m.shards[0][0].num_entries = 0; }},
       {"in -1 bytes", [](IndexManifest& m) { m.shards[0][0].size_bytes = -1; }},
-      {"a number twice: 7", [](IndexManifest& m) { m.files[2].number = 7; }},
+      {"a number twice: 7", [](IndexManifest& m) { m.files[2].file.number = 7; }},
       {"never given: 8", [](IndexManifest& m) { m.next_number = 8; }},
-      {"no path of file 7", [](IndexManifest& m) { m.files[1].path.clear(); }},
-      {"a live file twice", [](IndexManifest& m) { m.files[2].path = m.files[1].path; }},
-      {"out of range", [](IndexManifest& m) { m.files[1].record_count = -1; }},
-      {"out of range", [](IndexManifest& m) { m.files[1].record_count = (int64_t{1} << 32) + 1; }},
-      {"out of range", [](IndexManifest& m) { m.files[1].sequence_number = spec::SequenceNumber(-1); }},
-      {"out of range", [](IndexManifest& m) { m.files[1].spec_id = spec::SpecId(-1); }},
-      {"out of range", [](IndexManifest& m) { m.files[0].first_row_id = spec::RowId(-1); }},
+      {"no path of file 7", [](IndexManifest& m) { m.files[1].file.path.clear(); }},
+      {"a live file twice", [](IndexManifest& m) { m.files[2].file.path = m.files[1].file.path; }},
+      {"out of range", [](IndexManifest& m) { m.files[1].file.record_count = -1; }},
+      {"out of range", [](IndexManifest& m) { m.files[1].file.record_count = (int64_t{1} << 32) + 1; }},
+      {"out of range", [](IndexManifest& m) { m.files[1].file.sequence_number = spec::SequenceNumber(-1); }},
+      {"out of range", [](IndexManifest& m) { m.files[1].file.spec_id = spec::SpecId(-1); }},
+      {"out of range", [](IndexManifest& m) { m.files[0].file.first_row_id = spec::RowId(-1); }},
       {"a live file is forwarded", [](IndexManifest& m) { m.files[0].is_live = true; }},
       {"not a row map: '/etc/passwd'", [](IndexManifest& m) { m.files[0].row_map = "/etc/passwd"; }},
       {"file 3 is forwarded to 3", [](IndexManifest& m) { m.files[0].forward_to = {3}; }},
@@ -153,12 +153,13 @@ TEST(IndexManifest, ManyFilesComeBack) {
   manifest.files.clear();
   manifest.next_number = 20'000;
   for (FileNumber number = 0; number < manifest.next_number; ++number) {
-    IndexedFileRecord& file = manifest.files.emplace_back();
+    IndexedFileRecord& record = manifest.files.emplace_back();
+    IndexedFile& file = record.file;
     file.number = number;
     file.path = fmt::format("s3://bucket/db/table/data/{}.parquet", number);
     file.sequence_number = spec::SequenceNumber(number);
     file.partition = Bytes(8, std::byte{7});
-    file.deletes_id = {"s3://bucket/db/table/data/deletes.puffin", number, 500};
+    record.deletes_id = {"s3://bucket/db/table/data/deletes.puffin", number, 500};
   }
   auto parsed = ParseIndexManifestJson(WriteIndexManifestJson(manifest), kName);
   ASSERT_THAT(parsed, IsOk());

@@ -1,7 +1,9 @@
 #include "frazil/index/index_merge.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "frazil/index/entry_resolver.h"
 #include "frazil/index/run_writer.h"
 
 namespace frazil::index {
@@ -77,22 +79,28 @@ Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, c
                                                   const std::shared_ptr<io::FileIO>& local, const std::string& path,
                                                   MergePace* pace, std::atomic<int64_t>& num_forwarded) {
   EntryResolver resolver(version, kMaxVectorRows);
-  const RewriteEntry rewrite = [&](Entry& entry) -> Result<bool> {
-    const auto resolved = resolver.Resolve(entry.file, entry.position, entry.row_id);
-    // Not the run's fault, whatever is wrong with the vector.
-    if (!resolved) return Fail(ErrorCode::kUnavailable, "merging index runs: {}", resolved.error().ToString());
-    if (!*resolved) return false;
-    const EntryResolver::Place& place = **resolved;
-    const IndexedFile& file = *place.state->file;
-    if (file.number == entry.file) return true;
-    ++num_forwarded;
-    const bool is_derived =
-        !place.row_id ||
-        (file.first_row_id && file.first_row_id->value() + int64_t{place.position} == place.row_id->value());
-    entry.file = file.number;
-    entry.position = place.position;
-    entry.row_id = is_derived ? kDerivedRowId : place.row_id->value();
-    return true;
+  std::vector<EntryResolver::Place> places;
+  const RewriteEntries rewrite = [&](std::span<Entry> entries) -> Result<size_t> {
+    // Not the run's fault, whatever is wrong with a vector.
+    if (Status resolved = resolver.Resolve(entries, places); !resolved) {
+      return Fail(ErrorCode::kUnavailable, "merging index runs: {}", resolved.error().ToString());
+    }
+    size_t num_stay = 0;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const EntryResolver::Place& place = places[i];
+      if (place.file == nullptr) continue;
+      Entry& entry = entries[num_stay++];
+      entry = entries[i];
+      if (place.file->number == entry.file) continue;
+      ++num_forwarded;
+      const std::optional<spec::RowId> first = place.file->first_row_id;
+      const bool is_derived = place.row_id == EntryResolver::kNoRowId ||
+                              (first && first->value() + int64_t{place.position} == place.row_id);
+      entry.file = place.file->number;
+      entry.position = place.position;
+      entry.row_id = is_derived ? kDerivedRowId : place.row_id;
+    }
+    return num_stay;
   };
 
   const bool may_store_row_ids = std::any_of(runs.begin(), runs.end(), [&](const std::shared_ptr<const Run>& run) {
@@ -109,6 +117,15 @@ Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, c
   } else {
     FRAZIL_ASSIGN(writer, RunWriter::ToFile(*local, path, row_ids));
   }
+  int64_t max_entries = 0;
+  uint64_t smallest = std::numeric_limits<uint64_t>::max();
+  uint64_t largest = 0;
+  for (const std::shared_ptr<const Run>& run : runs) {
+    max_entries += run->num_entries();
+    smallest = std::min(smallest, run->smallest().high);
+    largest = std::max(largest, run->largest().high);
+  }
+  writer->AddFilter(max_entries, smallest, largest);
   FRAZIL_TRY(MergeRuns(runs, rewrite, *writer, pace));
   return writer->Finish();
 }

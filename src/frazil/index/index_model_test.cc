@@ -221,14 +221,15 @@ class Life {
 
   std::vector<ModelRow> Find(KeyIndex& index) {
     const ModelKeys& keys = ModelKeys::Get();
-    auto hits = index.LookUp(keys.sorted);
-    EXPECT_THAT(hits, IsOk()) << story_;
+    const auto found = index.LookUp(keys.sorted);
+    EXPECT_THAT(found, IsOk()) << story_;
     std::vector<ModelRow> rows;
-    if (!hits) return rows;
-    for (size_t i = 0; i < hits->size(); ++i) {
-      const KeyHit& hit = (*hits)[i];
-      if (i > 0 && (*hits)[i - 1].key == hit.key) {
-        EXPECT_GE((*hits)[i - 1].sequence_number(), hit.sequence_number()) << story_;
+    if (!found) return rows;
+    const std::vector<KeyHit>& hits = found->hits;
+    for (size_t i = 0; i < hits.size(); ++i) {
+      const KeyHit& hit = hits[i];
+      if (i > 0 && hits[i - 1].key == hit.key) {
+        EXPECT_GE(hits[i - 1].sequence_number(), hit.sequence_number()) << story_;
       }
       rows.push_back({keys.ids[hit.key], hit.file_path(), hit.position.value(),
                       hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
@@ -310,8 +311,9 @@ class Life {
     std::vector<int64_t> ids;
     const std::set<int64_t> live = LiveIds();
     for (uint64_t i = 1 + Below(5); i > 0; --i) {
-      const int64_t id = Id();
-      if (unique_keys_ && (live.contains(id) || std::find(ids.begin(), ids.end(), id) != ids.end())) continue;
+      const int64_t id = Below(12) == 0 ? kNullId : Id();
+      if (unique_keys_ && id != kNullId && (live.contains(id) || std::find(ids.begin(), ids.end(), id) != ids.end()))
+        continue;
       ids.push_back(id);
     }
     if (ids.empty()) return;
@@ -355,10 +357,10 @@ class Life {
       sorted.push_back(keys.sorted[i]);
       id_of.push_back(keys.ids[i]);
     }
-    auto hits = index_->LookUp(sorted);
-    ASSERT_THAT(hits, IsOk()) << story_;
+    const auto found = index_->LookUp(sorted);
+    ASSERT_THAT(found, IsOk()) << story_;
     std::map<std::string, std::set<int64_t>> killed;
-    for (const KeyHit& hit : *hits) {
+    for (const KeyHit& hit : found->hits) {
       killed[hit.file_path()].insert(hit.position.value());
       row_ids.try_emplace(id_of[hit.key], hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt);
     }
@@ -577,7 +579,7 @@ class Life {
       Tell("drop the equality deletes");
       table_.DropEqualityDeletes();
     } else {
-      const std::set<int64_t> ids = {Id(), Id()};
+      const std::set<int64_t> ids = {Id(), Below(8) == 0 ? kNullId : Id()};
       const auto part = Below(2) == 0 ? std::nullopt : std::optional(Part());
       Tell(fmt::format("delete keys {} in {}", fmt::join(ids, ","), part.value_or("all partitions")));
       table_.DeleteByKey(ids, part);
@@ -635,11 +637,17 @@ uint64_t NumberFromEnvironment(const char* name, uint64_t fallback) {
   return given == nullptr ? fallback : std::strtoull(given, nullptr, 10);
 }
 
-// FRAZIL_TEST_SEED repeats one life, FRAZIL_TEST_HISTORIES says how many are tried.
-TEST(IndexModel, EveryLiveRowIsFoundAndNothingElseWhateverHappens) {
+constexpr uint64_t kNumShards = 4;
+
+/// Some of the histories, so that several processes can run them beside each other.
+class IndexModel : public ::testing::TestWithParam<uint64_t> {};
+
+// FRAZIL_TEST_SEED repeats one life, FRAZIL_TEST_HISTORIES says how many are tried by all shards together.
+TEST_P(IndexModel, EveryLiveRowIsFoundAndNothingElseWhateverHappens) {
   const bool is_repeat = std::getenv("FRAZIL_TEST_SEED") != nullptr;
+  if (is_repeat && GetParam() != 0) GTEST_SKIP() << "the first shard repeats the life of FRAZIL_TEST_SEED";
   const uint64_t first = NumberFromEnvironment("FRAZIL_TEST_SEED", std::random_device{}());
-  const uint64_t count = is_repeat ? 1 : NumberFromEnvironment("FRAZIL_TEST_HISTORIES", 100);
+  const uint64_t count = is_repeat ? 1 : NumberFromEnvironment("FRAZIL_TEST_HISTORIES", 400) / kNumShards;
   MergeGate gate;
   Totals totals;
   for (uint64_t seed = first; seed < first + count; ++seed) {
@@ -660,6 +668,7 @@ TEST(IndexModel, EveryLiveRowIsFoundAndNothingElseWhateverHappens) {
     EXPECT_GT(totals.repairs, 0);
   }
 }
+INSTANTIATE_TEST_SUITE_P(Shards, IndexModel, ::testing::Range(uint64_t{0}, kNumShards));
 
 }  // namespace
 }  // namespace frazil::index

@@ -49,9 +49,9 @@ void CountContents(const IndexManifest& manifest, IndexFolderStatus& status) {
     }
   }
   std::set<std::string> row_maps;
-  for (const IndexedFileRecord& file : manifest.files) {
-    ++(file.is_live ? status.num_live_files : status.num_gone_files);
-    if (file.row_map) row_maps.insert(*file.row_map);
+  for (const IndexedFileRecord& record : manifest.files) {
+    ++(record.is_live ? status.num_live_files : status.num_gone_files);
+    if (record.row_map) row_maps.insert(*record.row_map);
   }
   status.num_row_maps = static_cast<int64_t>(row_maps.size());
 }

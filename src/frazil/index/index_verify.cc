@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "frazil/index/entry_resolver.h"
 #include "frazil/index/key_scan.h"
 #include "frazil/index/shard_cursor.h"
 
@@ -12,7 +13,7 @@ namespace {
 struct Row {
   FileNumber file = 0;
   uint32_t position = 0;
-  std::optional<spec::RowId> row_id;
+  int64_t row_id = EntryResolver::kNoRowId;
   auto operator<=>(const Row&) const = default;
 };
 
@@ -20,19 +21,18 @@ struct Row {
 Result<std::set<Row>> RowsOf(const std::vector<Entry>& entries, EntryResolver& resolver) {
   std::set<Row> rows;
   for (const Entry& entry : entries) {
-    FRAZIL_ASSIGN(const auto place, resolver.Resolve(entry.file, entry.position, entry.row_id));
-    if (place) rows.insert({place->state->file->number, place->position, place->row_id});
+    FRAZIL_ASSIGN(const EntryResolver::Place place, resolver.Resolve(entry.file, entry.position, entry.row_id));
+    if (place.file != nullptr) rows.insert({place.file->number, place.position, place.row_id});
   }
   return rows;
 }
 
 Status FailAt(const IndexVersion& version, std::string_view what, const Row& row) {
   const FileState* state = version.dictionary.Find(row.file);
-  return tl::unexpected(
-      Error(ErrorCode::kCorruptData, fmt::format("{}: position {} with _row_id {} of {}", what, row.position,
-                                                 row.row_id ? row.row_id->value() : -1,
-                                                 state == nullptr ? "a file that is gone" : state->file->path))
-          .WithHint("delete the index's folder; it is built again"));
+  return tl::unexpected(Error(ErrorCode::kCorruptData,
+                              fmt::format("{}: position {} with _row_id {} of {}", what, row.position, row.row_id,
+                                          state == nullptr ? "a file that is gone" : state->file->path))
+                            .WithHint("delete the index's folder; it is built again"));
 }
 
 Status Compare(const IndexVersion& version, const std::set<Row>& expected, const std::set<Row>& found) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -45,44 +44,12 @@ class IndexVersion : public KeyIndexView {
 
   /// The same; kCorruptData of a run sets `damaged_shard`.
   Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted, std::optional<uint32_t>* damaged_shard) const;
+  /// Positions deleted in a live file; null: none.
+  Result<LiveDeletes::Positions> DeletedIn(const FileState& state) const;
 
  private:
-  Status ProbeShards(std::span<const Hash96> sorted, std::vector<ProbeHit>& found,
-                     std::optional<uint32_t>* damaged_shard) const;
-
   mutable std::once_flag tasks_once_;
   mutable std::unordered_map<std::string_view, const table::FileScanTask*> tasks_;
-};
-
-/// Says where the row of an entry lies in one version, or that it is dead. Keeps the vectors it has used. One thread; the
-/// version must outlive it.
-class EntryResolver {
- public:
-  struct Place {
-    const FileState* state = nullptr;  ///< live; a data file or an equality delete file
-    uint32_t position = 0;
-    std::optional<spec::RowId> row_id;
-  };
-
-  /// Where vectors take more than `max_vector_rows` deleted rows to keep, rows of further files are taken for alive: good
-  /// enough for merges, which may keep dead entries.
-  explicit EntryResolver(const IndexVersion& version, int64_t max_vector_rows = std::numeric_limits<int64_t>::max())
-      : version_(version), rows_left_(max_vector_rows) {}
-
-  /// None: dead. Errors: of reading a vector.
-  Result<std::optional<Place>> Resolve(FileNumber number, uint32_t position, int64_t row_id);
-
-  /// The same without a look at vectors; a place without state: its file is gone.
-  static Place Locate(const IndexVersion& version, FileNumber number, uint32_t position, int64_t row_id);
-  /// Positions deleted in a live file; null: none.
-  static Result<LiveDeletes::Positions> DeletedIn(const IndexVersion& version, const FileState& state);
-
- private:
-  Result<bool> IsDeleted(const FileState& state, uint32_t position);
-
-  const IndexVersion& version_;
-  int64_t rows_left_;
-  std::unordered_map<FileNumber, LiveDeletes::Positions> deleted_;
 };
 
 }  // namespace frazil::index

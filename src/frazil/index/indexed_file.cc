@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "frazil/table/delete_index.h"
+
 namespace frazil::index {
 namespace {
 

@@ -8,7 +8,11 @@
 #include "frazil/index/entry.h"
 #include "frazil/spec/ids.h"
 #include "frazil/spec/manifest.h"
-#include "frazil/table/delete_index.h"
+
+namespace frazil::table {
+struct LiveDataFile;
+struct LiveDelete;
+}  // namespace frazil::table
 
 namespace frazil::index {
 
@@ -20,7 +24,7 @@ struct IndexedFile {
   spec::FileContent content = spec::FileContent::kData;  ///< kEqualityDeletes: its keys are entries too
   spec::SequenceNumber sequence_number;                  ///< data sequence number
   spec::SpecId spec_id{0};
-  Bytes partition;  ///< PartitionBytes
+  Bytes partition;  ///< PartitionBytes; compares equality deletes with data files
   std::optional<spec::RowId> first_row_id;
   int64_t record_count = 0;
 
@@ -28,6 +32,7 @@ struct IndexedFile {
   static IndexedFile Of(const table::LiveDelete& file);
   /// Whether a live file is this one.
   bool IsSame(const table::LiveDataFile& live) const;
+  bool operator==(const IndexedFile&) const = default;
 };
 
 /// Bytes of a partition tuple that are equal iff the tuples are (spec section 4.5), an int equalling the same long, since

@@ -73,16 +73,17 @@ class RunKeyIndex : public KeyIndex {
     return {};
   }
 
-  Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) override {
+  Result<KeyHits> LookUp(std::span<const Hash96> sorted) override {
     for (size_t attempt = 0;; ++attempt) {
       const std::shared_ptr<const IndexVersion> version = Current();
       std::optional<uint32_t> damaged_shard;
       auto hits = version->LookUp(sorted, &damaged_shard);
-      if (hits || !damaged_shard || !table_ || attempt > version->shards.size()) return hits;
+      if (hits) return KeyHits{.view = version, .hits = *std::move(hits)};
+      if (!damaged_shard || !table_ || attempt > version->shards.size()) return tl::unexpected(hits.error());
       current_->SetDamage(*damaged_shard, hits.error().ToString());
       const spec::Snapshot* snapshot =
           version->snapshot ? table_->metadata()->FindSnapshot(*version->snapshot) : nullptr;
-      if (version->snapshot && snapshot == nullptr) return hits;
+      if (version->snapshot && snapshot == nullptr) return tl::unexpected(hits.error());
       FRAZIL_TRY(Advance(*table_, snapshot, {}));
     }
   }

@@ -22,14 +22,23 @@ namespace frazil::index {
 
 /// One live row of a looked-up key.
 struct KeyHit {
-  size_t key = 0;  ///< index into the looked-up batch
-  std::shared_ptr<const IndexedFile> file;
+  size_t key = 0;                     ///< index into the looked-up batch
+  const IndexedFile* file = nullptr;  ///< lives as long as the view that was asked
   spec::RowPosition position;
   std::optional<spec::RowId> row_id;  ///< none: the file has no row ids yet (upgraded table)
 
   const std::string& file_path() const { return file->path; }
   spec::SequenceNumber sequence_number() const { return file->sequence_number; }  ///< data sequence number
 };
+
+/// Rows of one file.
+struct RowsOfFile {
+  const IndexedFile* file = nullptr;
+  std::vector<int64_t> positions;  ///< ascending, distinct
+};
+
+/// Where hits lie, by file number: what a batch deletes, or what a reader has to fetch.
+std::vector<RowsOfFile> GroupByFile(std::span<const KeyHit> hits);
 
 /// Keys of a data file that its writer already knows, so that following does not read them back.
 struct KnownKeys {
@@ -49,8 +58,8 @@ class KeyIndexView {
   /// All live rows of the keys. `sorted` ascending, without duplicates. Hits come ordered by key; of one key, newest
   /// first (data sequence number, last-updated sequence number where that ties, then position).
   /// A row that only an equality delete over other columns than the identifier fields hides is still a hit (ingest.md,
-  /// "Invariant"); readers of rows apply those themselves. kInternal before the first FollowTo of the process, since
-  /// what a checkpoint left does not say everything about the snapshot.
+  /// "Invariant"); readers of rows apply those themselves. Hits point into the view. kInternal before the first FollowTo
+  /// of the process, since what a checkpoint left does not say everything about the snapshot.
   virtual Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) const = 0;
 
   /// Calls `visit` for every key that has more than one live row, in order of the hash, with its rows newest first
@@ -62,6 +71,12 @@ class KeyIndexView {
   virtual const table::ScanPlan& plan() const = 0;
   /// The task of a live data file; null when the path is not live.
   virtual const table::FileScanTask* FindTask(const std::string& file_path) const = 0;
+};
+
+/// Hits with the version that holds their files.
+struct KeyHits {
+  std::shared_ptr<const KeyIndexView> view;
+  std::vector<KeyHit> hits;  ///< as of KeyIndexView::LookUp
 };
 
 /// What `frazil index status` prints.
@@ -108,7 +123,7 @@ class KeyIndex {
   /// The current version.
   virtual std::shared_ptr<const KeyIndexView> View() const = 0;
   /// View()->LookUp, and where a page turns out to be damaged: rebuilds that shard from the table, says so, goes on.
-  virtual Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted) = 0;
+  virtual Result<KeyHits> LookUp(std::span<const Hash96> sorted) = 0;
 
   /// Live data and delete files of the snapshot, as the last FollowTo saw them.
   virtual const table::LiveFiles& live_files() const = 0;

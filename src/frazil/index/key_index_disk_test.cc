@@ -72,10 +72,14 @@ class KeyIndexDiskTest : public ::testing::Test {
 
   /// What the index finds of ids 0 to 63.
   std::vector<ModelRow> Find(KeyIndex& index) {
-    return Find([&](auto sorted) { return index.LookUp(sorted); });
+    const auto found = index.LookUp(sorted_);
+    EXPECT_THAT(found, IsOk());
+    return found ? RowsOf(found->hits) : std::vector<ModelRow>();
   }
   std::vector<ModelRow> Find(const KeyIndexView& view) {
-    return Find([&](auto sorted) { return view.LookUp(sorted); });
+    const auto hits = view.LookUp(sorted_);
+    EXPECT_THAT(hits, IsOk());
+    return hits ? RowsOf(*hits) : std::vector<ModelRow>();
   }
 
   std::vector<std::string> FilesOf(const std::string& prefix) {
@@ -102,12 +106,9 @@ class KeyIndexDiskTest : public ::testing::Test {
   std::vector<Hash96> sorted_;  ///< of ids 0 to 63
 
  private:
-  std::vector<ModelRow> Find(const std::function<Result<std::vector<KeyHit>>(std::span<const Hash96>)>& look_up) {
-    const auto hits = look_up(sorted_);
-    EXPECT_THAT(hits, IsOk());
+  std::vector<ModelRow> RowsOf(const std::vector<KeyHit>& hits) {
     std::vector<ModelRow> rows;
-    if (!hits) return rows;
-    for (const KeyHit& hit : *hits) {
+    for (const KeyHit& hit : hits) {
       rows.push_back({ids_[sorted_[hit.key]], hit.file_path(), hit.position.value(),
                       hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
     }

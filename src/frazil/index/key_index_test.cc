@@ -49,7 +49,7 @@ Status Follow(KeyIndex& index, const table::Table& table) {
   return index.FollowTo(table, table.metadata()->current_snapshot(), {});
 }
 
-std::vector<KeyHit> LookUpIds(KeyIndex& index, const std::set<int64_t>& ids) {
+KeyHits LookUpIds(KeyIndex& index, const std::set<int64_t>& ids) {
   std::vector<Hash96> hashes;
   for (const int64_t id : ids) hashes.push_back(HashOfId(id));
   std::sort(hashes.begin(), hashes.end());
@@ -69,7 +69,7 @@ std::vector<Location> LocationsIn(KeyIndex& index, const std::set<int64_t>& ids)
   auto hits = index.LookUp(hashes);
   EXPECT_THAT(hits, IsOk());
   std::vector<Location> found;
-  for (const KeyHit& hit : *hits) {
+  for (const KeyHit& hit : hits->hits) {
     found.push_back({id_of[hashes[hit.key]], hit.file_path(), hit.position.value(),
                      hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
   }
@@ -91,7 +91,7 @@ TEST(KeyIndex, IsEmptyForATableWithoutSnapshot) {
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   EXPECT_EQ(index->snapshot_id(), std::nullopt);
-  EXPECT_THAT(LookUpIds(*index, {1, 2}), IsEmpty());
+  EXPECT_THAT(LookUpIds(*index, {1, 2}).hits, IsEmpty());
 }
 
 TEST(KeyIndex, FindsRowsThatOthersWrote) {
@@ -109,7 +109,7 @@ TEST(KeyIndex, GivesTheNewestRowOfADoubledKeyFirst) {
   ASSERT_THAT(ForeignInsert(test.table, {{1, "new"}, {1, "newest"}}, test.clock), IsOk());
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
-  const std::vector<KeyHit> hits = LookUpIds(*index, {1});
+  const auto [view, hits] = LookUpIds(*index, {1});
   ASSERT_THAT(hits, SizeIs(3));
   EXPECT_EQ(hits[0].sequence_number(), spec::SequenceNumber(2));
   EXPECT_EQ(hits[0].position, spec::RowPosition(1));
@@ -140,7 +140,7 @@ TEST(KeyIndex, GivesTheRowFirstThatWasUpdatedLastWhereSequenceNumbersTie) {
               IsOk());
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
-  const std::vector<KeyHit> hits = LookUpIds(*index, {1});
+  const auto [view, hits] = LookUpIds(*index, {1});
   ASSERT_THAT(hits, SizeIs(2));
   EXPECT_EQ(hits[0].position, spec::RowPosition(0));
   EXPECT_EQ(hits[0].row_id, spec::RowId(*rows[0].row_id));
@@ -176,7 +176,7 @@ TEST(KeyIndex, FindsRowsAgainWhoseDeletionWasRolledBack) {
   ASSERT_THAT(SetHead(test.table, before, test.clock), IsOk());
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   EXPECT_EQ(LocationsIn(*index, {1, 2, 3}), LocationsByScan(test.table));
-  EXPECT_THAT(LookUpIds(*index, {2}), SizeIs(1));
+  EXPECT_THAT(LookUpIds(*index, {2}).hits, SizeIs(1));
 }
 
 TEST(KeyIndex, ForgetsFilesThatARollbackTookAwayAndFindsThemWhenTheyReturn) {
@@ -208,9 +208,9 @@ TEST(KeyIndex, KnowsRowIdsThatARewriteStored) {
   const auto index = NewIndex();
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   EXPECT_EQ(LocationsIn(*index, {1, 2, 3}), LocationsByScan(test.table));
-  ASSERT_THAT(LookUpIds(*index, {2}), SizeIs(1));
-  EXPECT_EQ(LookUpIds(*index, {2})[0].row_id, spec::RowId(1));
-  EXPECT_EQ(LookUpIds(*index, {3})[0].row_id, spec::RowId(2));
+  ASSERT_THAT(LookUpIds(*index, {2}).hits, SizeIs(1));
+  EXPECT_EQ(LookUpIds(*index, {2}).hits[0].row_id, spec::RowId(1));
+  EXPECT_EQ(LookUpIds(*index, {3}).hits[0].row_id, spec::RowId(2));
 }
 
 // The file is first seen while the row is dead; its stored id must be learnt when the row comes back.
@@ -226,8 +226,8 @@ TEST(KeyIndex, KnowsTheStoredRowIdOfARowThatComesBack) {
   ASSERT_THAT(Follow(*index, test.table), IsOk());
   ASSERT_THAT(SetHead(test.table, rewritten, test.clock), IsOk());
   ASSERT_THAT(Follow(*index, test.table), IsOk());
-  ASSERT_THAT(LookUpIds(*index, {1}), SizeIs(1));
-  EXPECT_EQ(LookUpIds(*index, {1})[0].row_id, spec::RowId(0));
+  ASSERT_THAT(LookUpIds(*index, {1}).hits, SizeIs(1));
+  EXPECT_EQ(LookUpIds(*index, {1}).hits[0].row_id, spec::RowId(0));
 }
 
 TEST(KeyIndex, TakesTheKeysOfAKnownFileWithoutReadingIt) {

@@ -6,6 +6,7 @@
 
 #include "frazil/format/parquet_reader.h"
 #include "frazil/scan/file_reader.h"
+#include "frazil/scan/row_fetcher.h"
 #include "frazil/spec/name_mapping.h"
 
 namespace frazil::index {
@@ -20,6 +21,15 @@ bool IsWanted(const KeyScanJob& job, const Hash96& hash) {
 int64_t KeyScanJob::max_rows() const {
   if (only != nullptr) return only->cardinality();
   return data_file != nullptr ? data_file->data_file.file.record_count : equality_delete->file.record_count;
+}
+
+bool KeyScanJob::IsOfFewRows() const {
+  // A row by itself costs the page that it is in, a column; a scan costs all of them.
+  constexpr int64_t kFewRows = 8;
+  constexpr int64_t kRowsOfPage = 4096;
+  if (data_file == nullptr || only == nullptr) return false;
+  const int64_t count = only->cardinality();
+  return count <= std::max(kFewRows, data_file->data_file.file.record_count / kRowsOfPage);
 }
 
 Status KeyScan::Run(const std::vector<KeyScanJob>& jobs, EntrySorter& sorter) {
@@ -45,36 +55,56 @@ void KeyScan::Report(int64_t rows) {
 Status KeyScan::ScanDataFile(const KeyScanJob& job, EntrySorter& sorter) {
   table::FileScanTask task = *job.data_file;
   task.deletes.equality_deletes.clear();
-  const std::vector<spec::FieldId>& key_fields = options_.key->field_ids();
-  const scan::ReadColumns columns{.fields = key_fields, .row_lineage = true, .position = true};
+  const scan::ReadColumns columns{.fields = options_.key->field_ids(), .row_lineage = true, .position = true};
+  if (job.IsOfFewRows()) return FetchRows(job, task, columns, sorter);
   FRAZIL_ASSIGN(const auto reader, scan::FileReader::Open(options_.io, *options_.plan, task, columns));
-  const auto num_keys = static_cast<std::ptrdiff_t>(key_fields.size());
-  const std::optional<spec::RowId> first_row_id = task.data_file.file.first_row_id;
-  std::vector<Entry> entries;
   for (;;) {
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, reader->Next());
     if (batch == nullptr) return {};
-    const arrow::ArrayVector arrays = batch->columns();
-    FRAZIL_ASSIGN(const auto keys, options_.key->HashNullableRows({arrays.begin(), arrays.begin() + num_keys}));
-    const auto& row_ids = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys)]);
-    const auto& positions = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys) + 2]);
-    entries.clear();
-    for (int64_t i = 0; i < batch->num_rows(); ++i) {
-      const auto row = static_cast<size_t>(i);
-      const int64_t position = positions.Value(i);
-      if (job.only != nullptr && !job.only->Contains(spec::RowPosition(position))) continue;
-      if (!keys.has_no_key.empty() && keys.has_no_key[row]) {
-        ++rows_without_key_;
-        continue;
-      }
-      if (!IsWanted(job, keys.hashes[row])) continue;
-      Entry& entry = entries.emplace_back(
-          Entry{.hash = keys.hashes[row], .file = job.number, .position = static_cast<uint32_t>(position)});
-      if (first_row_id && row_ids.Value(i) != first_row_id->value() + position) entry.row_id = row_ids.Value(i);
-    }
-    FRAZIL_TRY(sorter.Add(entries));
-    Report(batch->num_rows());
+    FRAZIL_TRY(AddRows(job, *batch, sorter));
   }
+}
+
+Status KeyScan::FetchRows(const KeyScanJob& job, const table::FileScanTask& task, const scan::ReadColumns& columns,
+                          EntrySorter& sorter) {
+  constexpr int64_t kCacheBytes = int64_t{1} << 20;
+  constexpr size_t kRowsAtATime = 4096;
+  scan::RowFetcher fetcher(options_.io, kCacheBytes);
+  const std::vector<int64_t> positions = job.only->ToPositions();
+  for (size_t begin = 0; begin < positions.size(); begin += kRowsAtATime) {
+    const auto rows = std::span(positions).subspan(begin, std::min(kRowsAtATime, positions.size() - begin));
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch,
+                  fetcher.Fetch(*options_.plan, task, rows, columns, nullptr));
+    FRAZIL_TRY(AddRows(job, *batch, sorter));
+  }
+  return {};
+}
+
+Status KeyScan::AddRows(const KeyScanJob& job, const arrow::RecordBatch& batch, EntrySorter& sorter) {
+  const auto num_keys = static_cast<std::ptrdiff_t>(options_.key->field_ids().size());
+  const std::optional<spec::RowId> first_row_id = job.data_file->data_file.file.first_row_id;
+  const arrow::ArrayVector arrays = batch.columns();
+  FRAZIL_ASSIGN(const auto keys, options_.key->HashNullableRows({arrays.begin(), arrays.begin() + num_keys}));
+  const auto& row_ids = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys)]);
+  const auto& positions = static_cast<const arrow::Int64Array&>(*arrays[static_cast<size_t>(num_keys) + 2]);
+  std::vector<Entry> entries;
+  entries.reserve(static_cast<size_t>(batch.num_rows()));
+  for (int64_t i = 0; i < batch.num_rows(); ++i) {
+    const auto row = static_cast<size_t>(i);
+    const int64_t position = positions.Value(i);
+    if (job.only != nullptr && !job.only->Contains(spec::RowPosition(position))) continue;
+    if (!keys.has_no_key.empty() && keys.has_no_key[row]) {
+      ++rows_without_key_;
+      continue;
+    }
+    if (!IsWanted(job, keys.hashes[row])) continue;
+    Entry& entry = entries.emplace_back(
+        Entry{.hash = keys.hashes[row], .file = job.number, .position = static_cast<uint32_t>(position)});
+    if (first_row_id && row_ids.Value(i) != first_row_id->value() + position) entry.row_id = row_ids.Value(i);
+  }
+  FRAZIL_TRY(sorter.Add(entries));
+  Report(batch.num_rows());
+  return {};
 }
 
 Status KeyScan::ScanEqualityDelete(const KeyScanJob& job, EntrySorter& sorter) {

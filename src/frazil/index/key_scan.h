@@ -6,10 +6,13 @@
 #include <memory>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "frazil/base/executor.h"
 #include "frazil/format/deletion_vector.h"
 #include "frazil/index/canonical_key.h"
 #include "frazil/index/entry_sorter.h"
+#include "frazil/scan/file_reader.h"
 #include "frazil/table/scan_planner.h"
 
 namespace frazil::index {
@@ -25,6 +28,8 @@ struct KeyScanJob {
   const std::vector<bool>* shards = nullptr;
 
   int64_t max_rows() const;
+  /// Whether the rows are better fetched one by one.
+  bool IsOfFewRows() const;
 };
 
 /// Reads key columns of files into entries: the live rows of data files by position deletes alone (rows that only an
@@ -48,6 +53,9 @@ class KeyScan {
 
  private:
   Status ScanDataFile(const KeyScanJob& job, EntrySorter& sorter);
+  Status FetchRows(const KeyScanJob& job, const table::FileScanTask& task, const scan::ReadColumns& columns,
+                   EntrySorter& sorter);
+  Status AddRows(const KeyScanJob& job, const arrow::RecordBatch& batch, EntrySorter& sorter);
   Status ScanEqualityDelete(const KeyScanJob& job, EntrySorter& sorter);
   void Report(int64_t rows);
 

@@ -29,10 +29,13 @@ namespace frazil::index {
 // asking the code under test. Anything that any engine may legally do to a table is one call. Fast: no catalog, no commit
 // loop, one manifest of each kind a snapshot.
 
+/// A null in the key: a row that nobody can ask for. Foreign files may hold such.
+inline constexpr int64_t kNullId = -1;
+
 /// A data file as it was written; never changes.
 struct ModelFile {
   std::string path;
-  std::vector<int64_t> ids;                            ///< by position
+  std::vector<int64_t> ids;                            ///< by position; kNullId too
   std::vector<std::optional<int64_t>> stored_row_ids;  ///< by position; empty: the file has no such column
   int spec_id = 0;
   std::optional<std::string> part;  ///< of spec 1
@@ -129,11 +132,13 @@ class ModelTable {
         {.metadata = std::make_shared<const spec::TableMetadata>(metadata_), .metadata_location = "none"});
   }
 
+  /// Those that have a key.
   std::vector<ModelRow> LiveRows() const {
     std::vector<ModelRow> rows;
     for (const auto& [path, entry] : state_.files) {
       for (const int64_t p : state_.LivePositions(entry)) {
-        rows.push_back({entry.file->ids[static_cast<size_t>(p)], path, p, entry.RowIdAt(p)});
+        const int64_t id = entry.file->ids[static_cast<size_t>(p)];
+        if (id != kNullId) rows.push_back({id, path, p, entry.RowIdAt(p)});
       }
     }
     std::sort(rows.begin(), rows.end());
@@ -325,14 +330,24 @@ class ModelTable {
     return *builder.Finish();
   }
 
+  template <typename Builder, typename Value>
+  static std::shared_ptr<arrow::Array> KeysOf(const std::vector<int64_t>& ids) {
+    Builder builder;
+    for (const int64_t id : ids) {
+      EXPECT_TRUE((id == kNullId ? builder.AppendNull() : builder.Append(static_cast<Value>(id))).ok());
+    }
+    return *builder.Finish();
+  }
+
   /// Key and row ids; readers take the partition column from the partition, or it is null.
   void WriteParquet(const std::string& path, const ModelFile& file) {
     std::vector<spec::Field> fields = {metadata_.schema()->fields()[0]};
+    fields[0].required = std::find(file.ids.begin(), file.ids.end(), kNullId) == file.ids.end();
     arrow::ArrayVector columns;
     if (fields[0].type.id() == spec::TypeId::kInt) {
-      columns.push_back(ArrayOf<arrow::Int32Builder>(std::vector<int32_t>(file.ids.begin(), file.ids.end())));
+      columns.push_back(KeysOf<arrow::Int32Builder, int32_t>(file.ids));
     } else {
-      columns.push_back(ArrayOf<arrow::Int64Builder>(file.ids));
+      columns.push_back(KeysOf<arrow::Int64Builder, int64_t>(file.ids));
     }
     if (!file.stored_row_ids.empty()) {
       fields.push_back(

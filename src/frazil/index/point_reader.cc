@@ -1,7 +1,6 @@
 #include "frazil/index/point_reader.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <arrow/api.h>
@@ -31,15 +30,13 @@ Result<std::vector<LocatedRows>> PointReader::Locate(const KeyIndexView& view, c
   std::ranges::sort(hashes);
   hashes.erase(std::ranges::unique(hashes).begin(), hashes.end());
   FRAZIL_ASSIGN(const std::vector<KeyHit> hits, view.LookUp(hashes));
-  std::map<std::string_view, std::vector<int64_t>> positions;
-  for (const KeyHit& hit : hits) positions[hit.file_path()].push_back(hit.position.value());
   std::vector<LocatedRows> located;
-  for (auto& [path, rows] : positions) {
-    const table::FileScanTask* task = view.FindTask(std::string(path));
-    if (task == nullptr) return Fail(ErrorCode::kInternal, "the key index names a file that is not live: {}", path);
-    std::ranges::sort(rows);
-    rows.erase(std::ranges::unique(rows).begin(), rows.end());
-    located.push_back({task, std::move(rows)});
+  for (RowsOfFile& rows : GroupByFile(hits)) {
+    const table::FileScanTask* task = view.FindTask(rows.file->path);
+    if (task == nullptr) {
+      return Fail(ErrorCode::kInternal, "the key index names a file that is not live: {}", rows.file->path);
+    }
+    located.push_back({task, std::move(rows.positions)});
   }
   return located;
 }

@@ -11,6 +11,7 @@
 #include "frazil/base/result.h"
 #include "frazil/index/entry.h"
 #include "frazil/index/mapping.h"
+#include "frazil/index/run_filter.h"
 #include "frazil/index/run_footer.h"
 #include "frazil/index/run_page.h"
 
@@ -18,11 +19,12 @@ namespace frazil::index {
 
 /// An immutable file (or buffer) of entries sorted by (hash, file, position); what the index is made of.
 ///
-/// Layout, little-endian: pages of 4096 bytes, the fences, the file numbers, a footer.
+/// Layout, little-endian: pages of 4096 bytes, those of the filter, the fences, the file numbers, a footer.
 ///   page    16 bits of every entry's hash (see RunPage), then an entry's other bits, file number and position (4 bytes
 ///           each) and, in runs with row ids, row id (8 bytes), one entry after the other; the last 8 bytes are the
 ///           checksum of the rest. 204 or 146 entries, all pages but the last full; so that a look-up that is not in
 ///           memory costs one page of the store. 20.1 or 28.1 bytes a key.
+///   filter  maybe: pages of blocks of a RunFilter, the last 8 bytes a checksum too. 1.3 bytes a key.
 ///   fences  the top 64 bits of every page's first hash
 ///   file numbers   those that occur, 4 bytes each, ascending, filled up to 8
 ///   footer  magic, flags, counts, smallest and largest hash, the checksum of the pages' checksums, the one of fences
@@ -43,7 +45,7 @@ class Run {
 
   const std::string& path() const { return path_; }
   int64_t num_entries() const { return footer_.num_entries; }
-  int64_t num_pages() const { return static_cast<int64_t>(fences_.size()); }
+  int64_t num_pages() const { return static_cast<int64_t>(fences_.size()); }  ///< of entries
   int64_t size_bytes() const { return static_cast<int64_t>(bytes_.size()); }
   bool has_row_ids() const { return footer_.has_row_ids; }
   bool in_memory() const { return !mapping_.is_file(); }
@@ -57,12 +59,23 @@ class Run {
   uint64_t checksum() const { return footer_.Checksum(); }
   ByteView bytes() const { return bytes_; }
 
+  bool has_filter() const { return footer_.filter_factor != 0; }
+
   /// Reads and checks every page.
   Status Verify() const;
 
   // ---- for probes and merges
 
-  /// By page the top 64 bits of its first hash.
+  /// The filter, whose pages follow those of entries.
+  RunFilter filter() const { return {.first = footer_.smallest.high, .factor = footer_.filter_factor}; }
+  int64_t FilterPageOf(uint64_t block) const {
+    return num_pages() + static_cast<int64_t>(block / RunFilter::kBlocksPerPage);
+  }
+  const std::byte* FilterBlock(uint64_t block) const {
+    return PageAt(FilterPageOf(block)) + block % RunFilter::kBlocksPerPage * RunFilter::kBlockBytes;
+  }
+
+  /// By page of entries the top 64 bits of its first hash.
   std::span<const uint64_t> fences() const { return fences_; }
   int64_t NumEntriesOf(int64_t page) const {
     const int64_t per_page = RunPage::EntriesPerPage(has_row_ids());
@@ -77,7 +90,7 @@ class Run {
     const auto i = static_cast<size_t>(page);
     return {fences_[i], i + 1 < fences_.size() ? fences_[i + 1] : footer_.largest.high};
   }
-  bool AllChecked() const { return num_checked_.load(std::memory_order_relaxed) == num_pages(); }
+  bool AllChecked() const { return num_checked_.load(std::memory_order_relaxed) == num_all_pages(); }
   /// Reads and checks the page unless that was done.
   Status Check(int64_t page) const { return IsChecked(page) ? Status() : CheckNow(page); }
   /// Copies pages and checks the copies, so that neither the mapping nor the page cache's order of use is touched.
@@ -110,6 +123,7 @@ class Run {
  private:
   Run(Mapping mapping, Bytes owned, std::string path);
   Status Init();
+  int64_t num_all_pages() const { return num_pages() + footer_.num_filter_pages(); }
   Result<ByteView> ReadTail(size_t offset);
   Status CheckNow(int64_t page) const;
   Status CheckCopy(int64_t page, const std::byte* copy) const;

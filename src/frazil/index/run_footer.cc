@@ -3,13 +3,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "frazil/index/run_filter.h"
 #include "frazil/index/run_page.h"
 
 namespace frazil::index {
 namespace {
 
 constexpr uint64_t kMagic = 0x31'4e'55'52'4c'49'5a'46;  // "FZILRUN1"
+// Flags. A run with others than these was written by a later version.
 constexpr uint32_t kHasRowIds = 1;
+constexpr uint32_t kHasFilter = 2;
 
 int64_t RoundedUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -28,7 +31,14 @@ uint64_t ChecksumOfBytes(ByteView bytes) { return XXH3_64bits(bytes.data(), byte
 int64_t RunFooter::num_pages() const {
   return RoundedUp(num_entries, RunPage::EntriesPerPage(has_row_ids)) / RunPage::EntriesPerPage(has_row_ids);
 }
-size_t RunFooter::fences_offset() const { return static_cast<size_t>(num_pages()) * RunPage::kBytes; }
+int64_t RunFooter::num_filter_pages() const {
+  if (filter_factor == 0) return 0;
+  const RunFilter filter{.first = smallest.high, .factor = filter_factor};
+  return static_cast<int64_t>(filter.BlockOf(largest.high) / RunFilter::kBlocksPerPage) + 1;
+}
+size_t RunFooter::fences_offset() const {
+  return static_cast<size_t>(num_pages() + num_filter_pages()) * RunPage::kBytes;
+}
 size_t RunFooter::file_numbers_offset() const {
   return fences_offset() + static_cast<size_t>(num_pages()) * sizeof(uint64_t);
 }
@@ -39,7 +49,7 @@ size_t RunFooter::footer_offset() const {
 void RunFooter::AppendTo(Bytes& out) const {
   const size_t begin = out.size();
   AppendLittle(out, kMagic);
-  AppendLittle(out, uint32_t{has_row_ids ? kHasRowIds : 0});
+  AppendLittle(out, uint32_t{(has_row_ids ? kHasRowIds : 0) | (filter_factor != 0 ? kHasFilter : 0)});
   AppendLittle(out, uint32_t{RunPage::kBytes});
   AppendLittle(out, num_entries);
   AppendLittle(out, num_file_numbers);
@@ -49,7 +59,7 @@ void RunFooter::AppendTo(Bytes& out) const {
   AppendLittle(out, largest.low);
   AppendLittle(out, pages_checksum);
   AppendLittle(out, sections_checksum);
-  AppendLittle(out, uint64_t{0});
+  AppendLittle(out, filter_factor);
   AppendLittle(out, ChecksumOfBytes(ByteView(out).subspan(begin)));
 }
 
@@ -64,23 +74,27 @@ Result<RunFooter> RunFooter::Decode(ByteView bytes, int64_t run_size, const std:
     return fail("its footer does not match its checksum");
   }
   const auto flags = LoadLittle<uint32_t>(from + 8);
-  if (flags > kHasRowIds || LoadLittle<uint32_t>(from + 12) != RunPage::kBytes) return fail("its layout is unknown");
+  if (flags > (kHasRowIds | kHasFilter) || LoadLittle<uint32_t>(from + 12) != RunPage::kBytes) {
+    return fail("its layout is unknown");
+  }
 
   RunFooter footer;
-  footer.has_row_ids = flags == kHasRowIds;
+  footer.has_row_ids = (flags & kHasRowIds) != 0;
   footer.num_entries = LoadLittle<int64_t>(from + 16);
   footer.num_file_numbers = LoadLittle<int64_t>(from + 24);
   footer.smallest = {.high = LoadLittle<uint64_t>(from + 32), .low = LoadLittle<uint32_t>(from + 48)};
   footer.largest = {.high = LoadLittle<uint64_t>(from + 40), .low = LoadLittle<uint32_t>(from + 52)};
   footer.pages_checksum = LoadLittle<uint64_t>(from + 56);
   footer.sections_checksum = LoadLittle<uint64_t>(from + 64);
+  footer.filter_factor = LoadLittle<uint64_t>(from + 72);
+  if ((footer.filter_factor != 0) != ((flags & kHasFilter) != 0)) return fail("its layout is unknown");
+  if (footer.largest < footer.smallest) return fail("its smallest hash is above its largest");
   // The bounds keep the sizes computed from the counts far from overflow.
-  if (footer.num_entries < 1 || footer.num_entries > run_size || footer.num_file_numbers < 1 ||
-      footer.num_file_numbers > footer.num_entries ||
+  if (footer.num_filter_pages() > run_size || footer.num_entries < 1 || footer.num_entries > run_size ||
+      footer.num_file_numbers < 1 || footer.num_file_numbers > footer.num_entries ||
       footer.footer_offset() + kBytes != static_cast<size_t>(run_size)) {
     return fail("its size is not what its footer says");
   }
-  if (footer.largest < footer.smallest) return fail("its smallest hash is above its largest");
   return footer;
 }
 

@@ -19,10 +19,13 @@ struct RunFooter {
   int64_t num_file_numbers = 0;
   Hash96 smallest;
   Hash96 largest;
-  uint64_t pages_checksum = 0;     ///< of the checksums of all pages (AddPageChecksum)
+  uint64_t pages_checksum = 0;     ///< of the checksums of all pages, those of the filter too (AddPageChecksum)
   uint64_t sections_checksum = 0;  ///< XXH3 of everything between the pages and the footer
 
-  int64_t num_pages() const;
+  uint64_t filter_factor = 0;  ///< RunFilter; 0: there is none
+
+  int64_t num_pages() const;  ///< of entries
+  int64_t num_filter_pages() const;
   size_t fences_offset() const;
   size_t file_numbers_offset() const;
   size_t footer_offset() const;

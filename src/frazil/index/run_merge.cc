@@ -105,25 +105,19 @@ std::unique_ptr<EntryStream> StreamOf(std::span<const std::shared_ptr<const Run>
 // Rewrites and drops entries. Those of one key may have to change their order by it, so the last key's wait for more.
 class KeyRewriter {
  public:
-  KeyRewriter(const RewriteEntry& rewrite, RunWriter& out) : rewrite_(rewrite), out_(out) {}
+  KeyRewriter(const RewriteEntries& rewrite, RunWriter& out) : rewrite_(rewrite), out_(out) {}
 
   Status Add(std::span<const Entry> entries) {
-    bool repeats_keys = false;
-    for (const Entry& original : entries) {
-      Entry entry = original;
-      FRAZIL_ASSIGN(const bool stays, rewrite_(entry));
-      if (entry.hash != original.hash) return Fail(ErrorCode::kInternal, "a merge of index runs changed a hash");
-      if (!stays) continue;
-      repeats_keys |= !kept_.empty() && kept_.back().hash == entry.hash;
-      kept_.push_back(entry);
-    }
-    if (repeats_keys) SortEachKey();
+    const size_t num_waiting = kept_.size();
+    kept_.insert(kept_.end(), entries.begin(), entries.end());
+    FRAZIL_ASSIGN(const size_t num_stay, rewrite_(std::span(kept_).subspan(num_waiting)));
+    kept_.resize(num_waiting + num_stay);
     if (kept_.empty()) return {};
-    const auto of_last_key = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Entry& entry) {
-                               return entry.hash != kept_.back().hash;
-                             }).base();
-    FRAZIL_TRY(out_.Add({kept_.begin(), of_last_key}));
-    kept_.erase(kept_.begin(), of_last_key);
+    SortEachKey();
+    size_t last_key = kept_.size() - 1;
+    while (last_key > 0 && kept_[last_key - 1].hash == kept_.back().hash) --last_key;
+    FRAZIL_TRY(out_.Add(std::span(kept_).first(last_key)));
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(last_key));
     return {};
   }
 
@@ -131,21 +125,22 @@ class KeyRewriter {
 
  private:
   void SortEachKey() {
-    for (auto begin = kept_.begin(); begin != kept_.end();) {
+    const auto is_same_key = [](const Entry& a, const Entry& b) { return a.hash == b.hash; };
+    for (auto begin = std::adjacent_find(kept_.begin(), kept_.end(), is_same_key); begin != kept_.end();) {
       const auto end = std::find_if(begin, kept_.end(), [&](const Entry& entry) { return entry.hash != begin->hash; });
-      if (end - begin > 1) std::stable_sort(begin, end, IsBelow);
-      begin = end;
+      std::stable_sort(begin, end, IsBelow);
+      begin = std::adjacent_find(end, kept_.end(), is_same_key);
     }
   }
 
-  const RewriteEntry& rewrite_;
+  const RewriteEntries& rewrite_;
   RunWriter& out_;
   std::vector<Entry> kept_;  // in order
 };
 
 }  // namespace
 
-Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntry& rewrite, RunWriter& out,
+Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntries& rewrite, RunWriter& out,
                  MergePace* pace) {
   constexpr int64_t kEntriesBetweenPauses = (1 << 20) / 20;
   if (runs.empty()) return {};

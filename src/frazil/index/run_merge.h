@@ -8,9 +8,9 @@
 
 namespace frazil::index {
 
-/// What becomes of an entry that a merge passes: it may be dropped (false), or given another file, position and row id
-/// (forwarding). Must not change the hash. Called in order of the input on one thread.
-using RewriteEntry = std::function<Result<bool>(Entry& entry)>;
+/// What becomes of entries that a merge passes, some at a time: those that stay are moved to the front, maybe with another
+/// file, position and row id (forwarding) but never another hash, and counted. Called in order of the input on one thread.
+using RewriteEntries = std::function<Result<size_t>(std::span<Entry> entries)>;
 
 /// How much of the machine a merge in the background may take.
 class MergePace {
@@ -22,7 +22,7 @@ class MergePace {
 
 /// Streams runs into one writer in order; memory is about 300 KiB a run. Exact repetitions (same hash, file, position)
 /// are written once: that of the first run that has it. Checks every page it reads (kCorruptData naming the run). `pace` may be null.
-Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntry& rewrite, RunWriter& out,
+Status MergeRuns(std::span<const std::shared_ptr<const Run>> runs, const RewriteEntries& rewrite, RunWriter& out,
                  MergePace* pace);
 
 }  // namespace frazil::index

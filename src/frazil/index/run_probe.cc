@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include <sys/resource.h>
@@ -37,6 +38,11 @@ class RunProberOf : public RunProber {
     }
     while (!keys.empty() && run_.largest() < keys.back()) keys = keys.first(keys.size() - 1);
     if (keys.empty()) return {};
+    std::iota(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(keys.size()), first_key);
+    if (run_.has_filter()) {
+      FRAZIL_ASSIGN(keys, Filter(keys));
+      if (keys.empty()) return {};
+    }
 
     // Each step asks for the memory that the next one needs, for all keys.
     GuessPages(keys);
@@ -67,7 +73,7 @@ class RunProberOf : public RunProber {
     }
     for (size_t i = 0; i < num_candidates; ++i) {
       const size_t key = candidates_[i];
-      FRAZIL_TRY(Visit(keys[key], places_[key], first_key + static_cast<uint32_t>(key), hits));
+      FRAZIL_TRY(Visit(keys[key], places_[key], numbers_[key], hits));
     }
     return {};
   }
@@ -95,6 +101,36 @@ class RunProberOf : public RunProber {
     const uint64_t fence = fences_[page_];
     const double pages = high <= fence ? 0 : Distance(fence, high) * pages_per_hash_;
     return std::min(page_ + static_cast<size_t>(pages), fences_.size() - 1);
+  }
+
+  // The keys that may be in the run, and numbers_ for them. Where most of them are the filter is only work: it rests then.
+  Result<std::span<const Hash96>> Filter(std::span<const Hash96> keys) {
+    constexpr int kGroupsOfRest = 15;
+    if (groups_to_rest_ > 0) {
+      --groups_to_rest_;
+      return keys;
+    }
+    const RunFilter filter = run_.filter();
+    uint64_t last_page = UINT64_MAX;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint64_t block = filter.BlockOf(keys[i].high);
+      const int64_t page = run_.FilterPageOf(block);
+      if (static_cast<uint64_t>(page) != last_page) {
+        last_page = static_cast<uint64_t>(page);
+        if (!run_.IsChecked(page)) [[unlikely]]
+          FRAZIL_TRY(run_.Check(page));
+      }
+      blocks_[i] = run_.FilterBlock(block);
+      __builtin_prefetch(blocks_[i]);
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      kept_[count] = keys[i];
+      numbers_[count] = numbers_[i];
+      count += RunFilter::MayHold(blocks_[i], keys[i]) ? 1 : 0;
+    }
+    if (count * 2 > keys.size()) groups_to_rest_ = kGroupsOfRest;
+    return std::span<const Hash96>(kept_.data(), count);
   }
 
   // Between the pages of the first and the last key, which are looked for one after the other: from key to key the
@@ -257,6 +293,10 @@ class RunProberOf : public RunProber {
   std::optional<long> num_waits_;  // of this thread, at the last group: page faults that had to read
   int groups_to_ask_ = 0;
   Place here_;
+  int groups_to_rest_ = 0;
+  std::array<const std::byte*, kGroup> blocks_;  // of the filter
+  std::array<Hash96, kGroup> kept_;
+  std::array<uint32_t, kGroup> numbers_;  // of the keys at hand in the batch
   std::array<uint32_t, kGroup> guesses_;
   std::array<Place, kGroup> places_;
   std::array<uint16_t, kGroup> candidates_;

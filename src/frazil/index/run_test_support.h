@@ -16,11 +16,18 @@ inline bool HasRowIds(const std::vector<Entry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.row_id != kDerivedRowId; });
 }
 
+/// `sorted`: all that will come. Few entries get none.
+inline void AddFilter(RunWriter& writer, const std::vector<Entry>& sorted) {
+  if (sorted.empty()) return;
+  writer.AddFilter(static_cast<int64_t>(sorted.size()), sorted.front().hash.high, sorted.back().hash.high);
+}
+
 /// A run of `entries` in any order, in memory.
 inline std::shared_ptr<const Run> MakeRun(std::vector<Entry> entries, std::string name = "test run") {
   std::sort(entries.begin(), entries.end());
   const auto writer =
       RunWriter::ToMemory(std::move(name), HasRowIds(entries) ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone);
+  AddFilter(*writer, entries);
   EXPECT_THAT(writer->Add(entries), IsOk());
   auto run = writer->Finish();
   EXPECT_THAT(run, IsOk());
@@ -34,6 +41,7 @@ inline std::shared_ptr<const Run> MakeRunFile(const std::string& path, std::vect
   auto writer =
       RunWriter::ToFile(*local, path, HasRowIds(entries) ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone);
   EXPECT_THAT(writer, IsOk());
+  AddFilter(**writer, entries);
   EXPECT_THAT((*writer)->Add(entries), IsOk());
   auto run = (*writer)->Finish();
   EXPECT_THAT(run, IsOk());

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 
 #include "frazil/index/file_number_set.h"
+#include "frazil/index/run_filter.h"
 
 namespace frazil::index {
 namespace {
@@ -73,6 +75,10 @@ class RunWriter::Impl {
     footer_.has_row_ids = row_ids == RowIds::kStored;
   }
 
+  void AddFilter(int64_t max_entries, uint64_t smallest, uint64_t largest) {
+    filter_.emplace(max_entries, smallest, largest);
+  }
+
   Status Add(std::span<const Entry> entries) {
     return footer_.has_row_ids ? AddEntries<true>(entries) : AddEntries<false>(entries);
   }
@@ -82,7 +88,8 @@ class RunWriter::Impl {
   Result<std::shared_ptr<const Run>> Finish() {
     if (num_entries() == 0) return nullptr;
     footer_.largest = last_.hash;
-    FRAZIL_TRY(footer_.has_row_ids ? WritePage<true>(last_.hash.high) : WritePage<false>(last_.hash.high));
+    FRAZIL_TRY(footer_.has_row_ids ? WriteEntries<true>(last_.hash.high) : WriteEntries<false>(last_.hash.high));
+    if (filter_) FRAZIL_TRY(WriteFilter());
     const std::vector<FileNumber> numbers = file_numbers_.Sorted();
     footer_.num_file_numbers = static_cast<int64_t>(numbers.size());
 
@@ -109,12 +116,13 @@ class RunWriter::Impl {
         return Fail(ErrorCode::kInternal, "a row id for an index run without row ids: {}", entry.row_id);
       }
       // A page is cut by its own fence and the next.
-      if (in_page_ == kPerPage) FRAZIL_TRY(WritePage<kHasRowIds>(entry.hash.high));
+      if (in_page_ == kPerPage) FRAZIL_TRY(WriteEntries<kHasRowIds>(entry.hash.high));
       if (in_page_ == 0) {
         if (fences_.empty()) footer_.smallest = entry.hash;
         fences_.push_back(entry.hash.high);
       }
       of_page_[in_page_++] = entry;
+      if (filter_) filter_->Add(entry.hash);
       ++footer_.num_entries;
       file_numbers_.Add(entry.file);
       last_ = entry;
@@ -123,16 +131,34 @@ class RunWriter::Impl {
   }
 
   template <bool kHasRowIds>
-  Status WritePage(uint64_t next_fence) {
+  Status WriteEntries(uint64_t next_fence) {
     const RunPageRange range(fences_.back(), next_fence);
     page_ = {};
     for (size_t slot = 0; slot < in_page_; ++slot) {
       RunSlot<kHasRowIds>::Write(page_.data(), slot, range, of_page_[slot]);
     }
-    const uint64_t checksum = ChecksumOfPage(page_.data(), static_cast<int64_t>(fences_.size()) - 1);
+    in_page_ = 0;
+    return WritePage();
+  }
+
+  Status WriteFilter() {
+    const RunFilterBuilder::Built filter = filter_->Finish();
+    footer_.filter_factor = filter.factor;
+    constexpr size_t kBytesOfPage = RunFilter::kBlocksPerPage * RunFilter::kBlockBytes;
+    for (ByteView rest = std::as_bytes(std::span(filter.words)); !rest.empty();) {
+      const ByteView blocks = rest.first(std::min(rest.size(), kBytesOfPage));
+      page_ = {};
+      std::copy(blocks.begin(), blocks.end(), page_.begin());
+      FRAZIL_TRY(WritePage());
+      rest = rest.subspan(blocks.size());
+    }
+    return {};
+  }
+
+  Status WritePage() {
+    const uint64_t checksum = ChecksumOfPage(page_.data(), num_pages_++);
     std::memcpy(page_.data() + RunPage::kChecksumOffset, &checksum, sizeof(checksum));
     footer_.pages_checksum = AddPageChecksum(footer_.pages_checksum, checksum);
-    in_page_ = 0;
     return sink_->Append(page_);
   }
 
@@ -142,8 +168,10 @@ class RunWriter::Impl {
   std::array<Entry, RunPage::EntriesPerPage(false)> of_page_;
   size_t in_page_ = 0;
   Entry last_;
+  int64_t num_pages_ = 0;
   std::vector<uint64_t> fences_;
   FileNumberSet file_numbers_;
+  std::optional<RunFilterBuilder> filter_;
 };
 
 RunWriter::RunWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -160,6 +188,9 @@ std::unique_ptr<RunWriter> RunWriter::ToMemory(std::string name, RowIds row_ids)
   return std::unique_ptr<RunWriter>(new RunWriter(std::move(impl)));
 }
 
+void RunWriter::AddFilter(int64_t max_entries, uint64_t smallest, uint64_t largest) {
+  impl_->AddFilter(max_entries, smallest, largest);
+}
 Status RunWriter::Add(std::span<const Entry> entries) { return impl_->Add(entries); }
 int64_t RunWriter::num_entries() const { return impl_->num_entries(); }
 Result<std::shared_ptr<const Run>> RunWriter::Finish() { return impl_->Finish(); }

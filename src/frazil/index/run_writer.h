@@ -19,6 +19,10 @@ class RunWriter {
   static std::unique_ptr<RunWriter> ToMemory(std::string name, RowIds row_ids);
   ~RunWriter();
 
+  /// The run gets a filter, which spares most look-ups of hashes that are not in it: for runs that lie beside others.
+  /// Before the first entry; `max_entries` will come at most, with upper bits of the hash from `smallest` to `largest`.
+  void AddFilter(int64_t max_entries, uint64_t smallest, uint64_t largest);
+
   /// Ascending by (hash, file, position); an exact repetition is dropped. kInternal when out of order, or when a row id
   /// is given to a run without them.
   Status Add(const Entry& entry) { return Add(std::span(&entry, 1)); }

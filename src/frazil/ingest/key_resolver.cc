@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_map>
 
 namespace frazil::ingest {
 
@@ -10,18 +9,16 @@ Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::Key
   std::vector<Hash96> hashes;
   hashes.reserve(changes.size());
   for (const KeyChange& change : changes) hashes.push_back(change.hash);
-  FRAZIL_ASSIGN(const std::vector<index::KeyHit> hits, index.LookUp(hashes));
+  FRAZIL_ASSIGN(const index::KeyHits found, index.LookUp(hashes));
+  const std::vector<index::KeyHit>& hits = found.hits;
 
   Resolution resolution;
-  std::unordered_map<const index::IndexedFile*, std::vector<int64_t>> positions;
   std::vector<std::pair<int64_t, std::optional<spec::RowId>>> rows;
   size_t hit = 0;
   for (size_t key = 0; key < changes.size(); ++key) {
     const KeyChange& change = changes[key];
     const size_t first_hit = hit;
-    for (; hit < hits.size() && hits[hit].key == key; ++hit) {
-      positions[hits[hit].file.get()].push_back(hits[hit].position.value());
-    }
+    while (hit < hits.size() && hits[hit].key == key) ++hit;
     const bool existed = hit > first_hit;
     if (change.last_row < 0) {
       resolution.num_deletes += existed;
@@ -34,9 +31,8 @@ Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::Key
       rows.emplace_back(change.last_row, std::nullopt);
     }
   }
-  for (auto& [file, list] : positions) {
-    std::sort(list.begin(), list.end());
-    FRAZIL_TRY(resolution.deletes[file->path].AddAll(list));
+  for (const index::RowsOfFile& deleted : index::GroupByFile(hits)) {
+    FRAZIL_TRY(resolution.deletes[deleted.file->path].AddAll(deleted.positions));
   }
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [row, row_id] : rows) {

@@ -1,0 +1,120 @@
+#include "frazil/index/entry_resolver.h"
+
+#include <algorithm>
+
+namespace frazil::index {
+
+Result<EntryResolver::Place> EntryResolver::Resolve(FileNumber number, uint32_t position, int64_t row_id) {
+  Place place;
+  File* file = Locate(number, position, row_id, place);
+  if (file == nullptr || !file->has_deletes) return place;
+  FRAZIL_ASSIGN(const bool is_deleted, IsDeleted(*file, place.position));
+  if (is_deleted) place.file = nullptr;
+  return place;
+}
+
+Status EntryResolver::Resolve(std::span<const ProbeHit> hits, std::vector<Place>& places) {
+  return ResolveAll(hits, places);
+}
+Status EntryResolver::Resolve(std::span<const Entry> entries, std::vector<Place>& places) {
+  return ResolveAll(entries, places);
+}
+
+template <typename EntryOrHit>
+Status EntryResolver::ResolveAll(std::span<const EntryOrHit> entries, std::vector<Place>& places) {
+  places.resize(entries.size());
+  files_.resize(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const EntryOrHit& entry = entries[i];
+    File* file = Locate(entry.file, entry.position, entry.row_id, places[i]);
+    files_[i] = file != nullptr && file->has_deletes ? file : nullptr;
+    // The bits of all entries come from memory together.
+    if (files_[i] != nullptr && !file->bits.empty()) __builtin_prefetch(file->bits.data() + places[i].position / 64);
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (files_[i] == nullptr) continue;
+    FRAZIL_ASSIGN(const bool is_deleted, IsDeleted(*files_[i], places[i].position));
+    if (is_deleted) places[i].file = nullptr;
+  }
+  return {};
+}
+
+EntryResolver::File& EntryResolver::FillIn(FileNumber number) {
+  const size_t block = number / kFilesOfBlock;
+  if (block >= blocks_.size()) blocks_.resize(block + 1);
+  if (blocks_[block] == nullptr) blocks_[block] = std::make_unique<Block>();
+  File& file = (*blocks_[block])[number % kFilesOfBlock];
+  file.is_known = true;
+  file.state = version_.dictionary.Find(number);
+  if (file.state == nullptr) return file;
+  file.file = file.state->file.get();
+  file.is_live = file.state->is_live;
+  file.has_deletes = file.is_live && !file.state->deletes_id.path.empty();
+  if (file.file->first_row_id) file.first_row_id = file.file->first_row_id->value();
+  return file;
+}
+
+EntryResolver::File* EntryResolver::Locate(FileNumber number, uint32_t position, int64_t row_id, Place& place) {
+  File* file = &FileOf(number);
+  place.file = nullptr;
+  place.position = position;
+  // A rewrite keeps row ids, so the file that the entry names decides, not the one where the row lies today.
+  if (file->first_row_id == kNoRowId) {
+    place.row_id = kNoRowId;
+  } else {
+    place.row_id = row_id != kDerivedRowId ? row_id : file->first_row_id + int64_t{position};
+  }
+  while (!file->is_live) {
+    const Forwarding* forwarding = file->state == nullptr ? nullptr : file->state->forwarding.get();
+    if (forwarding == nullptr) return nullptr;
+    const auto target = forwarding->row_map->Find(forwarding->source, spec::RowPosition(place.position));
+    if (!target || target->output >= forwarding->outputs.size()) return nullptr;
+    const std::optional<FileNumber> next = forwarding->outputs[target->output];
+    // Outputs are always younger than their sources; anything else would be a circle.
+    if (!next || *next <= file->file->number) return nullptr;
+    file = &FileOf(*next);
+    place.position = static_cast<uint32_t>(target->position.value());
+  }
+  place.file = file->file;
+  return file;
+}
+
+Result<bool> EntryResolver::IsDeleted(File& file, uint32_t position) {
+  if (position / 64 < file.bits.size()) [[likely]]
+    return (file.bits[position / 64] >> (position % 64) & 1) != 0;
+  if (!file.is_read) FRAZIL_TRY(ReadDeletes(file));
+  if (file.deleted == nullptr || !file.bits.empty()) return false;
+  if (--file.asks_left == 0) LayOutFlat(file);
+  return file.deleted->Contains(spec::RowPosition(position));
+}
+
+Status EntryResolver::ReadDeletes(File& file) {
+  // Where a lot is deleted, to lay out a deleted row costs a small part of a search for one.
+  constexpr int64_t kRowsAnAsk = 16;
+  constexpr int64_t kFewAsks = 64;
+  file.is_read = true;
+  if (rows_left_ <= 0) return {};
+  FRAZIL_ASSIGN(file.deleted, version_.DeletedIn(*file.state));
+  if (file.deleted == nullptr) return {};
+  const int64_t num_deleted = file.deleted->cardinality();
+  rows_left_ -= num_deleted;
+  file.asks_left = kFewAsks + num_deleted / kRowsAnAsk;
+  return {};
+}
+
+void EntryResolver::LayOutFlat(File& file) {
+  const auto num_words = static_cast<size_t>(file.deleted->Max().value() / 64 + 1);
+  if (num_words * sizeof(uint64_t) > flat_bytes_left_) return;
+  flat_bytes_left_ -= num_words * sizeof(uint64_t);
+  file.bits.resize(num_words);
+  constexpr int64_t kStep = 1 << 16;
+  std::vector<int64_t> positions;
+  for (int64_t begin = 0; begin < static_cast<int64_t>(num_words) * 64; begin += kStep) {
+    positions.clear();
+    file.deleted->PositionsIn(spec::RowPosition(begin), spec::RowPosition(begin + kStep), positions);
+    for (const int64_t position : positions)
+      file.bits[static_cast<size_t>(position / 64)] |= uint64_t{1} << (position % 64);
+  }
+}
+
+}  // namespace frazil::index

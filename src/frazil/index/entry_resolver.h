@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "frazil/index/index_version.h"
+
+namespace frazil::index {
+
+/// Says where the rows of entries lie in one version, or that they are dead. One thread; the version must outlive it.
+///
+/// Made for millions of entries that name a few thousand files in no order: what a look-up or a merge asks of a file stands
+/// in an array by file number, filled when the first entry names the file, vector included. Vectors that are asked often
+/// are laid out flat, one bit a row.
+class EntryResolver {
+ public:
+  static constexpr int64_t kNoRowId = -1;
+
+  struct Place {
+    const IndexedFile* file = nullptr;  ///< live; a data file or an equality delete file. Null: the row is dead
+    uint32_t position = 0;
+    int64_t row_id = kNoRowId;  ///< none: the file that the entry names has no row ids
+  };
+
+  /// Where vectors take more than `max_vector_rows` deleted rows to keep, rows of further files are taken for alive: good
+  /// enough for merges, which may keep dead entries.
+  explicit EntryResolver(const IndexVersion& version, int64_t max_vector_rows = std::numeric_limits<int64_t>::max())
+      : version_(version), rows_left_(max_vector_rows) {}
+
+  /// Errors: of reading a vector.
+  Result<Place> Resolve(FileNumber number, uint32_t position, int64_t row_id);
+  /// The same for many at once; `places` gets one an entry.
+  Status Resolve(std::span<const ProbeHit> hits, std::vector<Place>& places);
+  Status Resolve(std::span<const Entry> entries, std::vector<Place>& places);
+
+ private:
+  static constexpr size_t kFilesOfBlock = 64;
+
+  /// What is asked of one number again and again.
+  struct File {
+    bool is_known = false;  ///< the rest is filled in
+    bool is_live = false;
+    bool has_deletes = false;
+    const FileState* state = nullptr;  ///< null: gone for good
+    const IndexedFile* file = nullptr;
+    int64_t first_row_id = kNoRowId;
+
+    // Of a live one with deletes, once a row was asked for:
+    bool is_read = false;
+    LiveDeletes::Positions deleted;
+    int64_t asks_left = 0;  ///< before it is laid out flat
+    std::vector<uint64_t> bits;
+  };
+  using Block = std::array<File, kFilesOfBlock>;
+
+  template <typename EntryOrHit>
+  Status ResolveAll(std::span<const EntryOrHit> entries, std::vector<Place>& places);
+  File& FileOf(FileNumber number) {
+    const size_t block = number / kFilesOfBlock;
+    if (block < blocks_.size() && blocks_[block] != nullptr) [[likely]] {
+      File& file = (*blocks_[block])[number % kFilesOfBlock];
+      if (file.is_known) [[likely]]
+        return file;
+    }
+    return FillIn(number);
+  }
+  File& FillIn(FileNumber number);
+  /// Without a look at vectors. The file where the row lies; null: nowhere.
+  File* Locate(FileNumber number, uint32_t position, int64_t row_id, Place& place);
+  Result<bool> IsDeleted(File& file, uint32_t position);
+  Status ReadDeletes(File& file);
+  void LayOutFlat(File& file);
+
+  const IndexVersion& version_;
+  int64_t rows_left_;
+  size_t flat_bytes_left_ = size_t{128} << 20;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<File*> files_;  ///< of the entries at hand
+};
+
+}  // namespace frazil::index
