@@ -13,29 +13,46 @@ void AvroDecoder::FailWith(ErrorCode code, std::string text) {
   position_ = end_;
 }
 
-int64_t AvroDecoder::ReadLong() {
+int64_t AvroDecoder::ReadLongOfBytes() {
+  // A copy of the position stays in a register.
+  const std::byte* at = position_;
   uint64_t zigzag = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (position_ == end_) {
+    if (at == end_) {
+      position_ = at;
       FailWith(ErrorCode::kCorruptData, "Avro block ends within a number");
       return 0;
     }
-    auto byte = std::to_integer<uint64_t>(*position_++);
+    const auto byte = std::to_integer<uint64_t>(*at++);
     if (shift == 63 && byte > 1) break;
     zigzag |= (byte & 0x7F) << shift;
-    if (byte < 0x80) return static_cast<int64_t>((zigzag >> 1) ^ (~(zigzag & 1) + 1));
+    if (byte < 0x80) {
+      position_ = at;
+      return static_cast<int64_t>((zigzag >> 1) ^ (~(zigzag & 1) + 1));
+    }
   }
+  position_ = at;
   FailWith(ErrorCode::kCorruptData, "Avro number longer than 64 bits");
   return 0;
 }
 
-int32_t AvroDecoder::ReadInt() {
-  int64_t value = ReadLong();
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
-    FailWith(ErrorCode::kCorruptData, fmt::format("Avro int outside 32 bits: {}", value));
-    return 0;
+int32_t AvroDecoder::FailOutside32Bits(int64_t value) {
+  FailWith(ErrorCode::kCorruptData, fmt::format("Avro int outside 32 bits: {}", value));
+  return 0;
+}
+
+ByteView AvroDecoder::FailPastEnd(int64_t length) {
+  if (length < 0) {
+    FailWith(ErrorCode::kCorruptData, fmt::format("Avro bytes of negative length: {}", length));
+  } else {
+    FailWith(ErrorCode::kCorruptData, fmt::format("Avro value reaches past the end of its block: {} bytes", length));
   }
-  return static_cast<int32_t>(value);
+  return {};
+}
+
+size_t AvroDecoder::FailNoBranch(int64_t branch) {
+  FailWith(ErrorCode::kCorruptData, fmt::format("Avro union has no such branch: {}", branch));
+  return 0;
 }
 
 bool AvroDecoder::ReadBoolean() {
@@ -56,32 +73,11 @@ double AvroDecoder::ReadDouble() {
   return raw.empty() ? 0 : LoadLittle<double>(raw.data());
 }
 
-ByteView AvroDecoder::ReadBytes() {
-  int64_t length = ReadLong();
-  if (length < 0) {
-    FailWith(ErrorCode::kCorruptData, fmt::format("Avro bytes of negative length: {}", length));
-    return {};
-  }
-  return ReadFixed(static_cast<size_t>(length));
-}
-
 ByteView AvroDecoder::ReadFixed(size_t size) {
-  if (size > remaining()) {
-    FailWith(ErrorCode::kCorruptData, fmt::format("Avro value reaches past the end of its block: {} bytes", size));
-    return {};
-  }
+  if (size > remaining()) return FailPastEnd(static_cast<int64_t>(size));
   ByteView raw(position_, size);
   position_ += size;
   return raw;
-}
-
-size_t AvroDecoder::ReadBranch(size_t num_branches) {
-  int64_t branch = ReadLong();
-  if (branch < 0 || static_cast<uint64_t>(branch) >= num_branches) {
-    FailWith(ErrorCode::kCorruptData, fmt::format("Avro union has no such branch: {}", branch));
-    return 0;
-  }
-  return static_cast<size_t>(branch);
 }
 
 int64_t AvroDecoder::ReadItemCount(int64_t min_item_size) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -26,15 +27,37 @@ class AvroDecoder {
   const std::string& error_text() const { return error_text_; }
 
   bool ReadBoolean();
-  int32_t ReadInt();
-  int64_t ReadLong();
+  int32_t ReadInt() {
+    const int64_t value = ReadLong();
+    if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
+      return FailOutside32Bits(value);
+    }
+    return static_cast<int32_t>(value);
+  }
+  int64_t ReadLong() {
+    if (position_ != end_ && std::to_integer<unsigned>(*position_) < 0x80) {
+      const auto zigzag = std::to_integer<uint64_t>(*position_++);
+      return static_cast<int64_t>((zigzag >> 1) ^ (~(zigzag & 1) + 1));
+    }
+    return ReadLongOfBytes();
+  }
   float ReadFloat();
   double ReadDouble();
-  ByteView ReadBytes();
+  ByteView ReadBytes() {
+    // A negative length is a huge one.
+    const auto length = static_cast<uint64_t>(ReadLong());
+    if (length > remaining()) return FailPastEnd(static_cast<int64_t>(length));
+    ByteView raw(position_, length);
+    position_ += length;
+    return raw;
+  }
   std::string_view ReadString() { return AsText(ReadBytes()); }
   ByteView ReadFixed(size_t size);
   /// Index of a union's branch, below `num_branches`.
-  size_t ReadBranch(size_t num_branches);
+  size_t ReadBranch(size_t num_branches) {
+    const auto branch = static_cast<uint64_t>(ReadLong());
+    return branch < num_branches ? branch : FailNoBranch(static_cast<int64_t>(branch));
+  }
 
   /// Number of items in the next block of an array or map; 0 after the last. A count that cannot fit into the remaining
   /// bytes fails, so the caller may loop over it. `min_item_size` >= 1.
@@ -54,6 +77,10 @@ class AvroDecoder {
   void FailWith(ErrorCode code, std::string text);
 
  private:
+  int64_t ReadLongOfBytes();
+  int32_t FailOutside32Bits(int64_t value);
+  ByteView FailPastEnd(int64_t length);
+  size_t FailNoBranch(int64_t branch);
   void SkipItems(const AvroNode& item, bool with_keys);
 
   const std::byte* position_;

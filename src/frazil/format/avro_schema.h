@@ -38,6 +38,8 @@ struct AvroField {
   std::string name;
   std::optional<int32_t> field_id;
   AvroNodePtr type;
+  std::string default_json{};  ///< of readers, as JSON; empty: none
+  std::string doc{};
 };
 
 struct AvroNode {

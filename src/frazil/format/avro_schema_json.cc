@@ -164,7 +164,9 @@ class SchemaParser {
       if (type == nullptr)
         return Fail(ErrorCode::kCorruptData, "Avro schema: field without a type in record: {}", full);
       FRAZIL_ASSIGN(AvroNodePtr child, Parse(*type, name_space));
-      node->fields.push_back({TextOr(field, "name", ""), Int32(field, "field-id"), std::move(child)});
+      const Json* value = Find(field, "default");
+      node->fields.push_back({TextOr(field, "name", ""), Int32(field, "field-id"), std::move(child),
+                              value == nullptr ? "" : value->dump(), TextOr(field, "doc", "")});
     }
     FRAZIL_ASSIGN(AvroNodePtr done, Finish(std::move(node)));
     named_[full] = done;

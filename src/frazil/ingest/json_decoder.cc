@@ -73,7 +73,7 @@ Status JsonDecoder::Decode(std::string_view line) {
     // Columns that took a value keep it, the others get a filler: all stay equally long, and no key points to the row.
     for (JsonColumn& column : columns_) {
       if (column.length() == static_cast<int64_t>(rows_before) + 1) continue;
-      FRAZIL_TRY(column.AppendFiller());
+      column.AppendFiller();
     }
     kinds_.push_back(ChangeKind::kPoison);
     return status;
@@ -182,7 +182,7 @@ Status JsonDecoder::AppendTombstone(const object& key) {
     seen_[column] = true;
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!seen_[i]) FRAZIL_TRY(columns_[i].AppendFiller());
+    if (!seen_[i]) columns_[i].AppendFiller();
   }
   kinds_.push_back(ChangeKind::kTombstone);
   return {};

@@ -5,12 +5,9 @@
 #include <limits>
 #include <set>
 
-#include <arrow/api.h>
-#include <arrow/extension/uuid.h>
-#include <arrow/extension_type.h>
 #include <arrow/util/base64.h>
 
-#include "frazil/format/parquet_schema.h"
+#include "frazil/ingest/column_array.h"
 #include "frazil/spec/single_value.h"
 
 namespace frazil::ingest {
@@ -90,159 +87,105 @@ Result<spec::Value> FromNumber(const element& json, const spec::Type& type, cons
   }
 }
 
-/// Whether a JSON value fits a type at every depth; primitives of nested values are converted once here and once when
-/// they are appended, so that an append never stops half-way.
-Status CheckNested(const element& json, const spec::Field& field, const std::string& column);
+/// Whether text is a timestamp in the form that was declared; which date it is comes later.
+bool HasForm(std::string_view text, bool has_zone, JsonTimestamps timestamps) {
+  constexpr size_t kDateLength = 10;
+  if (timestamps == JsonTimestamps::kAny) return true;
+  const char separator = timestamps == JsonTimestamps::kSql ? ' ' : 'T';
+  return text.size() > kDateLength && text[kDateLength] == separator && text.ends_with('Z') == has_zone;
+}
 
-Status CheckChildren(const element& json, const spec::Field& field, const std::string& column) {
-  switch (field.type.id()) {
-    case TypeId::kStruct: {
-      simdjson::dom::object object;
-      if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, field.type, column);
-      for (const spec::Field& child : field.type.fields()) {
-        const std::string name = column + "." + child.name;
-        FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(object, child.name));
-        if (value) {
-          FRAZIL_TRY(CheckNested(*value, child, name));
-        } else if (child.required && spec::IsNull(child.write_default)) {
-          return Fail(ErrorCode::kInvalidArgument, "required field is missing: '{}'", name);
-        }
-      }
+/// Recurses as deep as the type is.
+class JsonAppender {
+ public:
+  explicit JsonAppender(JsonTimestamps timestamps) : timestamps_(timestamps) {}
+
+  /// `name` is the column's full one, for messages.
+  Status Append(const element& json, ColumnBuffer& column, const std::string& name) const {
+    const spec::Field& field = column.field();
+    if (json.is_null()) {
+      if (field.required) return Fail(ErrorCode::kInvalidArgument, "null in required column '{}'", name);
+      column.AppendNull();
       return {};
     }
-    case TypeId::kList: {
-      simdjson::dom::array array;
-      if (json.get(array) != simdjson::SUCCESS) return Mismatch(json, field.type, column);
-      for (const element value : array) FRAZIL_TRY(CheckNested(value, field.type.element(), column + ".element"));
-      return {};
-    }
-    case TypeId::kMap: {
-      if (field.type.key().type.id() != TypeId::kString) {
-        return Fail(ErrorCode::kNotSupported, "JSON for a map whose keys are not strings: column '{}'", column);
+    switch (field.type.id()) {
+      case TypeId::kStruct: return AppendStruct(json, column, name);
+      case TypeId::kList: return AppendList(json, column, name);
+      case TypeId::kMap: return AppendMap(json, column, name);
+      // The two kinds that most columns are need no value in between.
+      case TypeId::kString: {
+        std::string_view text;
+        if (json.get(text) != simdjson::SUCCESS) return Mismatch(json, field.type, name);
+        column.AppendBytes(AsBytes(text));
+        return {};
       }
-      simdjson::dom::object object;
-      if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, field.type, column);
-      std::set<std::string_view> keys;
-      for (const auto entry : object) {
-        if (!keys.insert(entry.key).second) {
-          return Fail(ErrorCode::kInvalidArgument, "column '{}' has a key twice: '{}'", column, entry.key);
-        }
-        FRAZIL_TRY(CheckNested(entry.value, field.type.map_value(), column + ".value"));
+      case TypeId::kLong: {
+        int64_t number = 0;
+        if (json.get(number) != simdjson::SUCCESS) return Mismatch(json, field.type, name);
+        column.Append(number);
+        return {};
       }
-      return {};
-    }
-    default: FRAZIL_TRY(ValueFromJson(json, field.type, column)); return {};
-  }
-}
-
-Status CheckNested(const element& json, const spec::Field& field, const std::string& column) {
-  if (!json.is_null()) return CheckChildren(json, field, column);
-  if (field.required) return Fail(ErrorCode::kInvalidArgument, "null in required column '{}'", column);
-  return {};
-}
-
-Status FromArrow(const arrow::Status& status) {
-  if (status.ok()) return {};
-  return Fail(status.IsOutOfMemory() || status.IsCapacityError() ? ErrorCode::kResourceExhausted : ErrorCode::kInternal,
-              "cannot buffer rows: {}", status.message());
-}
-
-template <typename Builder, typename T>
-Status AppendTo(arrow::ArrayBuilder& builder, const T& value) {
-  return FromArrow(static_cast<Builder&>(builder).Append(value));
-}
-
-Status AppendPrimitive(arrow::ArrayBuilder& builder, const spec::Type& type, const spec::Value& value) {
-  if (spec::IsNull(value)) return FromArrow(builder.AppendNull());
-  switch (type.id()) {
-    case TypeId::kBoolean: return AppendTo<arrow::BooleanBuilder>(builder, std::get<bool>(value));
-    case TypeId::kInt: return AppendTo<arrow::Int32Builder>(builder, std::get<int32_t>(value));
-    case TypeId::kLong: return AppendTo<arrow::Int64Builder>(builder, std::get<int64_t>(value));
-    case TypeId::kFloat: return AppendTo<arrow::FloatBuilder>(builder, std::get<float>(value));
-    case TypeId::kDouble: return AppendTo<arrow::DoubleBuilder>(builder, std::get<double>(value));
-    case TypeId::kDate: return AppendTo<arrow::Date32Builder>(builder, std::get<int32_t>(value));
-    case TypeId::kTime: return AppendTo<arrow::Time64Builder>(builder, std::get<int64_t>(value));
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz:
-    case TypeId::kTimestampNs:
-    case TypeId::kTimestampTzNs: return AppendTo<arrow::TimestampBuilder>(builder, std::get<int64_t>(value));
-    case TypeId::kString: return AppendTo<arrow::StringBuilder>(builder, std::get<std::string>(value));
-    case TypeId::kBinary: return AppendTo<arrow::BinaryBuilder>(builder, AsText(std::get<Bytes>(value)));
-    case TypeId::kFixed: return AppendTo<arrow::FixedSizeBinaryBuilder>(builder, AsText(std::get<Bytes>(value)));
-    case TypeId::kUuid: return AppendTo<arrow::FixedSizeBinaryBuilder>(builder, AsText(std::get<Uuid>(value).bytes()));
-    case TypeId::kDecimal: {
-      const spec::Int128 unscaled = std::get<spec::Decimal>(value).unscaled;
-      return AppendTo<arrow::Decimal128Builder>(
-          builder, arrow::Decimal128(static_cast<int64_t>(unscaled >> 64), static_cast<uint64_t>(unscaled)));
-    }
-    default: return Fail(ErrorCode::kNotSupported, "JSON for columns of type {}", type.ToString());
-  }
-}
-
-/// Appends what CheckNested accepted.
-Status AppendChecked(arrow::ArrayBuilder& builder, const element& json, const spec::Field& field);
-
-Status AppendChild(arrow::ArrayBuilder& builder, const element& json, const spec::Field& field) {
-  if (json.is_null()) return FromArrow(builder.AppendNull());
-  return AppendChecked(builder, json, field);
-}
-
-Status AppendChecked(arrow::ArrayBuilder& builder, const element& json, const spec::Field& field) {
-  switch (field.type.id()) {
-    case TypeId::kStruct: {
-      auto& parent = static_cast<arrow::StructBuilder&>(builder);
-      const simdjson::dom::object object = json.get_object().value_unsafe();
-      for (size_t i = 0; i < field.type.fields().size(); ++i) {
-        const spec::Field& child = field.type.fields()[i];
-        arrow::ArrayBuilder& child_builder = *parent.field_builder(static_cast<int>(i));
-        element value;
-        if (object.at_key(child.name).get(value) == simdjson::SUCCESS) {
-          FRAZIL_TRY(AppendChild(child_builder, value, child));
-        } else if (spec::IsNull(child.write_default)) {
-          FRAZIL_TRY(FromArrow(child_builder.AppendNull()));
-        } else {
-          FRAZIL_TRY(AppendPrimitive(child_builder, child.type, child.write_default));
-        }
+      default: {
+        FRAZIL_ASSIGN(const spec::Value value, ValueFromJson(json, field.type, name, timestamps_));
+        column.AppendValue(value);
+        return {};
       }
-      return FromArrow(parent.Append());
-    }
-    case TypeId::kList: {
-      auto& parent = static_cast<arrow::ListBuilder&>(builder);
-      FRAZIL_TRY(FromArrow(parent.Append()));
-      const simdjson::dom::array array = json.get_array().value_unsafe();  // not in the loop's head: it would not live
-      for (const element value : array) {
-        FRAZIL_TRY(AppendChild(*parent.value_builder(), value, field.type.element()));
-      }
-      return {};
-    }
-    case TypeId::kMap: {
-      auto& parent = static_cast<arrow::MapBuilder&>(builder);
-      FRAZIL_TRY(FromArrow(parent.Append()));
-      const simdjson::dom::object object = json.get_object().value_unsafe();
-      for (const auto entry : object) {
-        FRAZIL_TRY(AppendPrimitive(*parent.key_builder(), field.type.key().type, std::string(entry.key)));
-        FRAZIL_TRY(AppendChild(*parent.item_builder(), entry.value, field.type.map_value()));
-      }
-      return {};
-    }
-    default: {
-      FRAZIL_ASSIGN(const spec::Value value, ValueFromJson(json, field.type, field.name));
-      return AppendPrimitive(builder, field.type, value);
     }
   }
-}
 
-/// The type to build: extension arrays are built as their storage and wrapped at the end.
-std::shared_ptr<arrow::DataType> StorageOf(const std::shared_ptr<arrow::DataType>& type) {
-  if (type->id() == arrow::Type::EXTENSION) return static_cast<const arrow::ExtensionType&>(*type).storage_type();
-  return type;
-}
+ private:
+  Status AppendStruct(const element& json, ColumnBuffer& column, const std::string& name) const {
+    const spec::Type& type = column.field().type;
+    simdjson::dom::object object;
+    if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, type, name);
+    for (size_t i = 0; i < column.num_children(); ++i) {
+      ColumnBuffer& child = column.child(i);
+      const spec::Field& field = child.field();
+      const std::string child_name = name + "." + field.name;
+      FRAZIL_ASSIGN(const std::optional<element> value, FindOnce(object, field.name));
+      if (value) {
+        FRAZIL_TRY(Append(*value, child, child_name));
+      } else if (field.required && spec::IsNull(field.write_default)) {
+        return Fail(ErrorCode::kInvalidArgument, "required field is missing: '{}'", child_name);
+      } else {
+        child.AppendValue(field.write_default);
+      }
+    }
+    column.CloseStruct();
+    return {};
+  }
 
-bool HoldsExtension(const arrow::DataType& type) {
-  if (type.id() == arrow::Type::EXTENSION) return true;
-  return std::any_of(type.fields().begin(), type.fields().end(),
-                     [](const auto& field) { return HoldsExtension(*field->type()); });
-}
+  Status AppendList(const element& json, ColumnBuffer& column, const std::string& name) const {
+    simdjson::dom::array array;
+    if (json.get(array) != simdjson::SUCCESS) return Mismatch(json, column.field().type, name);
+    const std::string element_name = name + ".element";
+    for (const element value : array) FRAZIL_TRY(Append(value, column.child(0), element_name));
+    column.CloseList();
+    return {};
+  }
+
+  Status AppendMap(const element& json, ColumnBuffer& column, const std::string& name) const {
+    const spec::Type& type = column.field().type;
+    if (type.key().type.id() != TypeId::kString) {
+      return Fail(ErrorCode::kNotSupported, "JSON for a map whose keys are not strings: column '{}'", name);
+    }
+    simdjson::dom::object object;
+    if (json.get(object) != simdjson::SUCCESS) return Mismatch(json, type, name);
+    const std::string value_name = name + ".value";
+    std::set<std::string_view> keys;
+    for (const auto entry : object) {
+      if (!keys.insert(entry.key).second) {
+        return Fail(ErrorCode::kInvalidArgument, "column '{}' has a key twice: '{}'", name, entry.key);
+      }
+      column.child(0).AppendBytes(AsBytes(entry.key));
+      FRAZIL_TRY(Append(entry.value, column.child(1), value_name));
+    }
+    column.CloseList();
+    return {};
+  }
+
+  JsonTimestamps timestamps_;
+};
 
 }  // namespace
 
@@ -256,7 +199,8 @@ Result<std::optional<element>> FindOnce(const simdjson::dom::object& object, std
   return found;
 }
 
-Result<spec::Value> ValueFromJson(const element& json, const spec::Type& type, const std::string& column) {
+Result<spec::Value> ValueFromJson(const element& json, const spec::Type& type, const std::string& column,
+                                  JsonTimestamps timestamps) {
   switch (json.type()) {
     case element_type::NULL_VALUE: return spec::Value();
     case element_type::BOOL:
@@ -285,11 +229,15 @@ Result<spec::Value> ValueFromJson(const element& json, const spec::Type& type, c
         case TypeId::kDecimal:
         case TypeId::kDate:
         case TypeId::kTime:
-        case TypeId::kTimestamp:
-        case TypeId::kTimestampTz:
-        case TypeId::kTimestampNs:
-        case TypeId::kTimestampTzNs:
         case TypeId::kUuid: return FromText(text, json, type, column);
+        case TypeId::kTimestamp:
+        case TypeId::kTimestampNs:
+          if (!HasForm(text, false, timestamps)) return Mismatch(json, type, column);
+          return FromText(text, json, type, column);
+        case TypeId::kTimestampTz:
+        case TypeId::kTimestampTzNs:
+          if (!HasForm(text, true, timestamps)) return Mismatch(json, type, column);
+          return FromText(text, json, type, column);
         default: return Mismatch(json, type, column);
       }
     }
@@ -297,46 +245,31 @@ Result<spec::Value> ValueFromJson(const element& json, const spec::Type& type, c
   }
 }
 
-JsonColumn::JsonColumn(spec::Field field, std::shared_ptr<arrow::ArrayBuilder> builder)
-    : field_(std::move(field)), builder_(std::move(builder)) {}
+Status AppendJson(const element& json, ColumnBuffer& column, JsonTimestamps timestamps) {
+  return JsonAppender(timestamps).Append(json, column, column.field().name);
+}
 
 Result<JsonColumn> JsonColumn::Make(const spec::Field& field) {
-  FRAZIL_ASSIGN(const std::shared_ptr<arrow::DataType> type, format::ArrowTypeOf(field.type));
-  const std::shared_ptr<arrow::DataType> storage = StorageOf(type);
-  if (HoldsExtension(*storage)) {
-    return Fail(ErrorCode::kNotSupported, "JSON for uuid inside nested column '{}'", field.name);
-  }
-  std::unique_ptr<arrow::ArrayBuilder> builder;
-  FRAZIL_TRY(FromArrow(arrow::MakeBuilder(arrow::default_memory_pool(), storage, &builder)));
-  return JsonColumn(field, std::move(builder));
+  FRAZIL_ASSIGN(std::unique_ptr<ColumnBuffer> column, ColumnBuffer::Make(field));
+  return JsonColumn(std::move(column));
 }
 
 Status JsonColumn::Append(const element& json) {
-  if (json.is_null()) {
-    if (field_.required) return Fail(ErrorCode::kInvalidArgument, "null in required column '{}'", field_.name);
-    return FromArrow(builder_->AppendNull());
-  }
-  if (field_.type.is_nested()) FRAZIL_TRY(CheckNested(json, field_, field_.name));
-  return AppendChecked(*builder_, json, field_);
+  const int64_t length = column_->length();
+  Status status = AppendJson(json, *column_);
+  if (!status) column_->CutTo(length);
+  return status;
 }
 
 Status JsonColumn::AppendValue(const spec::Value& value) {
-  if (!field_.type.is_nested()) return AppendPrimitive(*builder_, field_.type, value);
-  return spec::IsNull(value) ? FromArrow(builder_->AppendNull())
-                             : Fail(ErrorCode::kNotSupported, "a default for nested column '{}'", field_.name);
+  const spec::Field& field = column_->field();
+  if (field.type.is_nested() && !spec::IsNull(value)) {
+    return Fail(ErrorCode::kNotSupported, "a default for nested column '{}'", field.name);
+  }
+  column_->AppendValue(value);
+  return {};
 }
 
-Status JsonColumn::AppendFiller() {
-  return FromArrow(field_.required ? builder_->AppendEmptyValue() : builder_->AppendNull());
-}
-
-int64_t JsonColumn::length() const { return builder_->length(); }
-
-Result<std::shared_ptr<arrow::Array>> JsonColumn::Finish() {
-  std::shared_ptr<arrow::Array> array;
-  FRAZIL_TRY(FromArrow(builder_->Finish(&array)));
-  if (field_.type.id() == TypeId::kUuid) return arrow::ExtensionType::WrapArray(arrow::extension::uuid(), array);
-  return array;
-}
+Result<std::shared_ptr<arrow::Array>> JsonColumn::Finish() { return TakeArray(*column_); }
 
 }  // namespace frazil::ingest
