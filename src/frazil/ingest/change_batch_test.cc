@@ -1,5 +1,6 @@
 #include "frazil/ingest/change_batch.h"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <random>
@@ -43,6 +44,29 @@ TEST(Collapse, GivesOneChangeAKeyAscendingByHash) {
   const std::vector<KeyChange> changes = CollapseRows({{5, 0}, {1, 9}, {5, 0}, {1, 3}, {0, 0}}, {kU, kU, kT, kU, kP});
   EXPECT_THAT(changes,
               ElementsAre(KeyChange{{1, 3}, 3, false}, KeyChange{{1, 9}, 1, false}, KeyChange{{5, 0}, -1, true}));
+}
+
+// More rows than are sorted by comparing; keys with equal leading bits of their hash, and one key over and over.
+TEST(Collapse, GivesTheSameForLargeBatches) {
+  std::mt19937_64 random(7);
+  std::vector<Hash96> hashes;
+  std::vector<ChangeKind> kinds;
+  std::map<Hash96, KeyChange> expected;
+  for (int64_t row = 0; row < 50'000; ++row) {
+    Hash96 hash{random() % 30'000 * 0x1234'5678'9abcULL, static_cast<uint32_t>(random() % 2)};
+    if (random() % 4 == 0) hash = {0xffff'ffff'8000'0000 + random() % 3, static_cast<uint32_t>(random() % 2)};
+    const ChangeKind kind = std::array{kU, kU, kU, kT, kP}[random() % 5];
+    hashes.push_back(hash);
+    kinds.push_back(kind);
+    if (kind == kP) continue;
+    KeyChange& change = expected.try_emplace(hash, KeyChange{.hash = hash}).first->second;
+    change.last_row = kind == kU ? row : -1;
+    change.cleared = change.cleared || kind == kT;
+  }
+  const std::vector<KeyChange> changes = CollapseRows(hashes, kinds);
+  ASSERT_EQ(changes.size(), expected.size());
+  auto wanted = expected.begin();
+  for (const KeyChange& change : changes) EXPECT_EQ(change, (wanted++)->second);
 }
 
 // ---- Where batches are cut changes nothing, row identity included (rule 1). ----
