@@ -1,0 +1,46 @@
+"""`frazil import flink`: scripts of tests/fixtures/flink become configuration files that frazil takes."""
+
+import pytest
+
+from home import ROOT
+
+FIXTURES = ROOT / "tests" / "fixtures" / "flink"
+SCRIPTS = sorted(path.stem for path in FIXTURES.glob("*.sql"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_becomes_pipelines_and_the_rest_is_said(home, name):
+    script = FIXTURES / f"{name}.sql"
+    done = home.run("import", "flink", script)
+    assert done.stdout == (FIXTURES / f"{name}.yaml").read_text()
+    notes = (FIXTURES / f"{name}.notes").read_text().splitlines()
+    assert done.stderr.splitlines() == [f"{script}: {note}" for note in notes]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_comes_out_is_a_valid_configuration(home, name):
+    file = home.folder / "imported.yaml"
+    file.write_text(home.run("import", "flink", FIXTURES / f"{name}.sql").stdout)
+    home.run("config", "validate", "-c", file)
+
+
+def test_a_script_without_a_pipeline_is_refused(home):
+    script = home.folder / "other.sql"
+    script.write_text("CREATE TABLE t (a INT) WITH ('connector' = 'datagen'); SELECT * FROM t;")
+    done = home.run("import", "flink", script, check=False)
+    assert done.returncode != 0 and done.stdout == ""
+    assert "line 1: statement not carried over: SELECT * FROM t" in done.stderr
+    assert "no INSERT from a Kafka table into an Iceberg table" in done.stderr
+
+
+@pytest.mark.parametrize("text, message", [
+    ("CREATE TABLE t (a INT WITH", "line 1: expected ')'"),
+    ("SELECT 'open", "quoted text never ends, from line 1"),
+    ("-- x\n/* open", "comment never ends, from line 2"),
+    ("INSERT INTO t SELECT a WHERE", "line 1: expected FROM"),
+])
+def test_what_is_not_understood_names_its_line(home, text, message):
+    script = home.folder / "broken.sql"
+    script.write_text(text)
+    done = home.run("import", "flink", script, check=False)
+    assert done.returncode != 0 and message in done.stderr
