@@ -63,7 +63,7 @@ std::multimap<int64_t, Location> Located(index::KeyIndex& index, const std::set<
   std::sort(hashes->begin(), hashes->end());
   auto hits = index.LookUp(*hashes);
   EXPECT_THAT(hits, IsOk());
-  for (const index::KeyHit& hit : *hits) {
+  for (const index::KeyHit& hit : hits->hits) {
     found.emplace(id_of[(*hashes)[hit.key]], Location{hit.file_path(), hit.position.value(),
                                                       hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
   }
