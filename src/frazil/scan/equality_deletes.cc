@@ -27,8 +27,8 @@ void EqualityFilter::Mark(const arrow::ArrayVector& rows, std::vector<bool>& del
   }
 }
 
-EqualityDeletes::EqualityDeletes(std::shared_ptr<io::FileIO> io, int64_t max_bytes)
-    : io_(std::move(io)), max_bytes_(max_bytes) {}
+EqualityDeletes::EqualityDeletes(std::shared_ptr<io::FileIO> io, int64_t max_bytes, std::string temp_directory)
+    : io_(std::move(io)), max_bytes_(max_bytes), temp_directory_(std::move(temp_directory)) {}
 
 EqualityDeletes::EqualityDeletes(std::shared_ptr<io::FileIO> io)
     : EqualityDeletes(std::move(io), MemoryBudget::DefaultLimitBytes() / 4) {}
@@ -94,7 +94,7 @@ Status EqualityDeletes::Load(const table::ScanPlan& plan, const table::LiveDelet
     }
   }
   FRAZIL_TRY(source->Start(*columns));
-  const int64_t bytes_before = group.keys.memory_bytes();
+  int64_t counted = group.keys.memory_bytes();  // of it in used_bytes_
   Bytes bytes;
   std::vector<size_t> ends;
   for (;;) {
@@ -108,14 +108,12 @@ Status EqualityDeletes::Load(const table::ScanPlan& plan, const table::LiveDelet
       group.keys.Insert(ByteView(bytes.data() + begin, end - begin), file.sequence_number);
       begin = end;
     }
-    if (used_bytes_ + group.keys.memory_bytes() - bytes_before > max_bytes_) {
-      return tl::unexpected(Error(ErrorCode::kResourceExhausted,
-                                  fmt::format("the keys of equality deletes need more than {} bytes of memory: {}",
-                                              max_bytes_, file.file.file_path))
-                                .WithHint("compact the table with the engine that writes it, or give more memory"));
-    }
+    // A group with few keys gains nothing from going to disk; those that do not fit are large.
+    const bool is_too_much = used_bytes_ + group.keys.memory_bytes() - counted > max_bytes_;
+    if (is_too_much && group.keys.memory_bytes() > max_bytes_ / 8) FRAZIL_TRY(group.keys.Spill(temp_directory_));
+    used_bytes_ += group.keys.memory_bytes() - counted;
+    counted = group.keys.memory_bytes();
   }
-  used_bytes_ += group.keys.memory_bytes() - bytes_before;
   group.loaded_files.insert(file.file.file_path);
   return {};
 }

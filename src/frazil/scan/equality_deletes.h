@@ -56,13 +56,14 @@ class EqualityFilter {
 /// that a row costs one look-up, however many they are. Thread-safe.
 class EqualityDeletes {
  public:
-  /// Keys may take `max_bytes` of memory.
-  EqualityDeletes(std::shared_ptr<io::FileIO> io, int64_t max_bytes);
+  /// Keys take about `max_bytes` of memory; what does not fit goes to files in `temp_directory` (empty: the system's).
+  EqualityDeletes(std::shared_ptr<io::FileIO> io, int64_t max_bytes, std::string temp_directory = "");
   /// With a quarter of the machine's memory share.
   explicit EqualityDeletes(std::shared_ptr<io::FileIO> io);
 
   /// What hides rows of the task's data file; loads what is needed for it. All plans must be of one snapshot.
-  /// kInvalidTable or kCorruptData naming the delete file, kNotSupported for ORC, kResourceExhausted beyond max_bytes.
+  /// kInvalidTable or kCorruptData naming the delete file, kNotSupported for ORC; kIo, kResourceExhausted of the temporary
+  /// files.
   Result<EqualityFilter> For(const table::ScanPlan& plan, const table::FileScanTask& task);
 
  private:
@@ -77,6 +78,7 @@ class EqualityDeletes {
 
   const std::shared_ptr<io::FileIO> io_;
   const int64_t max_bytes_;
+  const std::string temp_directory_;
   std::atomic<int64_t> used_bytes_ = 0;
   std::mutex mutex_;
   std::map<std::vector<spec::FieldId>, Scopes> groups_;  // guarded by mutex_

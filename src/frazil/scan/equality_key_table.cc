@@ -1,83 +1,95 @@
 #include "frazil/scan/equality_key_table.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "frazil/base/hash.h"
+#include "frazil/base/uuid.h"
 
 namespace frazil::scan {
 namespace {
 
-constexpr size_t kHeaderBytes = sizeof(int64_t) + sizeof(uint32_t);
-constexpr size_t kFirstSlots = 64;
-
-uint64_t HashOf(ByteView key) { return HashKey(key, 0).high; }
-
-ByteView KeyOf(const std::byte* entry) { return {entry + kHeaderBytes, LoadLittle<uint32_t>(entry + sizeof(int64_t))}; }
+constexpr size_t kFirstSlots = 8;
 
 }  // namespace
 
-std::byte* EqualityKeyTable::EntryAt(uint64_t slot) const {
-  const uint64_t address = (slot & ((uint64_t{1} << kAddressBits) - 1)) - 1;
-  return chunks_[address >> kOffsetBits].get() + (address & (kChunkBytes - 1));
-}
+EqualityKeyTable::EqualityKeyTable()
+    : seed_(static_cast<uint64_t>(RandomSnapshotNumber())), sequences_{std::numeric_limits<int64_t>::min()} {}
 
-size_t EqualityKeyTable::FindSlot(ByteView key, uint64_t hash) const {
-  const size_t mask = slots_.size() - 1;
-  for (size_t i = hash & mask;; i = (i + 1) & mask) {
-    if (slots_[i] == 0) return i;
-    if (slots_[i] >> kAddressBits == hash >> kAddressBits && std::ranges::equal(KeyOf(EntryAt(slots_[i])), key))
-      return i;
+/// The slot of the hash or the free one where it belongs.
+size_t EqualityKeyTable::SlotOf(const std::vector<EqualityKeyEntry>& slots, const Hash96& hash) {
+  // The upper byte is the shard's, so the bits below it spread over the slots; any number of them.
+  const auto spread = static_cast<unsigned __int128>(hash.high << 8);
+  for (auto i = static_cast<size_t>(spread * slots.size() >> 64);; i = i + 1 == slots.size() ? 0 : i + 1) {
+    if (slots[i].sequence == 0 || slots[i].hash() == hash) return i;
   }
 }
 
-bool EqualityKeyTable::Deletes(ByteView key, spec::SequenceNumber written_at) const {
-  if (num_keys_ == 0) return false;
-  const uint64_t slot = slots_[FindSlot(key, HashOf(key))];
-  return slot != 0 && LoadLittle<int64_t>(EntryAt(slot)) > written_at.value();
+uint32_t EqualityKeyTable::OrdinalOf(spec::SequenceNumber sequence) {
+  const auto [found, is_new] = ordinals_.try_emplace(sequence.value(), static_cast<uint32_t>(sequences_.size()));
+  if (is_new) sequences_.push_back(sequence.value());
+  return found->second;
+}
+
+void EqualityKeyTable::Grow(Shard& shard) {
+  std::vector<EqualityKeyEntry> old = std::move(shard.slots);
+  shard.slots.assign(std::max(kFirstSlots, old.size() + old.size() / 2), {});
+  table_bytes_ += static_cast<int64_t>((shard.slots.size() - old.size()) * sizeof(EqualityKeyEntry));
+  for (const EqualityKeyEntry& entry : old) {
+    if (entry.sequence != 0) shard.slots[SlotOf(shard.slots, entry.hash())] = entry;
+  }
 }
 
 void EqualityKeyTable::Insert(ByteView key, spec::SequenceNumber deleted_at) {
-  if (static_cast<size_t>(num_keys_) * 3 >= slots_.size() * 2) Grow();
-  const uint64_t hash = HashOf(key);
-  uint64_t& slot = slots_[FindSlot(key, hash)];
-  if (slot == 0) {
-    slot = (hash >> kAddressBits << kAddressBits) | AddEntry(key, deleted_at);
-    ++num_keys_;
+  const Hash96 hash = HashKey(key, seed_);
+  const uint32_t sequence = OrdinalOf(deleted_at);
+  Shard& shard = shards_[hash.high >> 56];
+  if (shard.num_used * 8 >= shard.slots.size() * 7) Grow(shard);
+  EqualityKeyEntry& slot = shard.slots[SlotOf(shard.slots, hash)];
+  if (slot.sequence != 0) {
+    slot.sequence = Newer(slot.sequence, sequence);
     return;
   }
-  const int64_t newest = std::max(deleted_at.value(), LoadLittle<int64_t>(EntryAt(slot)));
-  std::memcpy(EntryAt(slot), &newest, sizeof(newest));
+  slot = {hash.high, hash.low, sequence};
+  ++shard.num_used;
+  ++num_in_memory_;
 }
 
-uint64_t EqualityKeyTable::AddEntry(ByteView key, spec::SequenceNumber deleted_at) {
-  const size_t size = kHeaderBytes + key.size();
-  size_t offset = kChunkBytes - room_in_last_;
-  if (size > room_in_last_) {
-    // A key larger than a chunk fills one of its own size.
-    const size_t chunk_bytes = std::max(size, kChunkBytes);
-    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(chunk_bytes));
-    arena_bytes_ += static_cast<int64_t>(chunk_bytes);
-    room_in_last_ = kChunkBytes;
-    offset = 0;
+bool EqualityKeyTable::Deletes(ByteView key, spec::SequenceNumber written_at) const {
+  if (num_keys() == 0) return false;
+  const Hash96 hash = HashKey(key, seed_);
+  const Shard& shard = shards_[hash.high >> 56];
+  if (shard.num_used > 0) {
+    const EqualityKeyEntry& slot = shard.slots[SlotOf(shard.slots, hash)];
+    if (slot.sequence != 0 && sequences_[slot.sequence] > written_at.value()) return true;
   }
-  room_in_last_ -= std::min(size, room_in_last_);
-  std::byte* entry = chunks_.back().get() + offset;
-  const int64_t sequence = deleted_at.value();
-  const auto length = static_cast<uint32_t>(key.size());
-  std::memcpy(entry, &sequence, sizeof(sequence));
-  std::memcpy(entry + sizeof(sequence), &length, sizeof(length));
-  std::copy(key.begin(), key.end(), entry + kHeaderBytes);
-  return ((uint64_t{chunks_.size()} - 1) << kOffsetBits | offset) + 1;
+  if (run_ == nullptr) return false;
+  const EqualityKeyEntry* entry = run_->Find(hash);
+  return entry != nullptr && sequences_[entry->sequence] > written_at.value();
 }
 
-void EqualityKeyTable::Grow() {
-  std::vector<uint64_t> old = std::move(slots_);
-  slots_.assign(std::max(kFirstSlots, old.size() * 2), 0);
-  for (const uint64_t slot : old) {
-    if (slot == 0) continue;
-    const ByteView key = KeyOf(EntryAt(slot));
-    slots_[FindSlot(key, HashOf(key))] = slot;
+Status EqualityKeyTable::Spill(const std::string& directory) {
+  FRAZIL_ASSIGN(EqualityKeyRun::Writer writer, EqualityKeyRun::Writer::Make(directory));
+  const EqualityKeyEntry* old = run_ == nullptr ? nullptr : run_->begin();
+  const EqualityKeyEntry* const old_end = run_ == nullptr ? nullptr : run_->end();
+  for (Shard& shard : shards_) {  // in the order of the hashes
+    std::vector<EqualityKeyEntry> entries = std::move(shard.slots);
+    shard = {};
+    std::erase_if(entries, [](const EqualityKeyEntry& entry) { return entry.sequence == 0; });
+    std::ranges::sort(entries, {}, &EqualityKeyEntry::hash);
+    for (EqualityKeyEntry entry : entries) {
+      for (; old != old_end && old->hash() < entry.hash(); ++old) FRAZIL_TRY(writer.Add(*old));
+      if (old != old_end && old->hash() == entry.hash()) {
+        entry.sequence = Newer(entry.sequence, old->sequence);
+        ++old;
+      }
+      FRAZIL_TRY(writer.Add(entry));
+    }
   }
+  for (; old != old_end; ++old) FRAZIL_TRY(writer.Add(*old));
+  FRAZIL_ASSIGN(run_, writer.Finish());
+  num_in_memory_ = 0;
+  table_bytes_ = 0;
+  return {};
 }
 
 }  // namespace frazil::scan
