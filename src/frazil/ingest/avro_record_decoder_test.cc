@@ -268,26 +268,6 @@ TEST_F(AvroRecordDecoderTest, ReadsBlocksOfNegativeCountAndRefusesDoubleKeys) {
   EXPECT_EQ(Take({}, message("a")), Decoded::kPoison);
   EXPECT_THAT(decoder_->why(), HasSubstr("a map has a key twice: a"));
   EXPECT_EQ(Take({}, message("c")), Decoded::kRow);
-  EXPECT_THAT(
-      Rows(),
-      ElementsAre("1|list<element: int32 not null>[5, 6, 7]|map<string, int32>[{key:string = a, value:int32 = 1}]",
-                  ::testing::_));
-}
-
-TEST_F(AvroRecordDecoderTest, ResolvesReferencedSchemas) {
-  registry_->Add(10, R"({"type": "record", "name": "geo.Point", "fields": [{"name": "x", "type": "int"}]})");
-  registry_->by_subject[{"geo.Point", 2}] = 10;
-  registry_->Add(11, R"({"type": "record", "name": "v", "fields": [{"name": "id", "type": "long"},
-                         {"name": "at", "type": "geo.Point"}]})");
-  registry_->by_id[11].references = {{"geo.Point", "geo.Point", 2}};
-  columns_.source_of = {{"x", "at.x"}};
-  Start(SchemaOf({Column(1, "id", TypeId::kLong, true), Column(2, "x", TypeId::kInt)}));
-  EXPECT_EQ(Take({}, Framed(11,
-                            [](AvroEncoder& out) {
-                              out.Long(1);
-                              out.Int(42);
-                            })),
-            Decoded::kRow);
   EXPECT_THAT(Rows(),
               ElementsAre(HasSubstr("[5, 6, 7]|map<string, int32>[{key:string = a, value:int32 = 1}, {key:string = b"),
                           HasSubstr("{key:string = c, value:int32 = 2}]")));
