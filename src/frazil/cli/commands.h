@@ -20,6 +20,8 @@ void AddIngestCommand(CLI::App& program, Action& action);
 void AddGetCommand(CLI::App& program, Action& action);
 void AddIndexCommand(CLI::App& program, Action& action);
 void AddInspectCommand(CLI::App& program, Action& action);
+void AddTopicCommand(CLI::App& program, Action& action);
+void AddBenchCommand(CLI::App& program, Action& action);
 void AddConfigCommand(CLI::App& program, Action& action);
 
 }  // namespace frazil::cli

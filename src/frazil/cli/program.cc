@@ -72,6 +72,8 @@ int RunProgram(int argc, char** argv) {
   AddTableCommand(program, action);
   AddIndexCommand(program, action);
   AddInspectCommand(program, action);
+  AddTopicCommand(program, action);
+  AddBenchCommand(program, action);
   AddConfigCommand(program, action);
   AddVersionCommand(program, action);
   program.footer(

@@ -1,5 +1,6 @@
 #include "frazil/ingest/kafka_client.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "frazil/base/log.h"
@@ -160,6 +161,22 @@ Result<std::string> KafkaClient::ClusterId() {
   std::string text(id);
   rd_kafka_mem_free(handle_, id);
   return text;
+}
+
+Result<std::vector<std::string>> KafkaClient::TopicNames() {
+  const rd_kafka_metadata_t* found = nullptr;
+  const rd_kafka_resp_err_t code = rd_kafka_metadata(handle_, 1, nullptr, &found, kTimeoutMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return tl::unexpected(ErrorOf(code, "topics at " + bootstrap_servers_));
+  }
+  const std::unique_ptr<const rd_kafka_metadata_t, KafkaDestroy<rd_kafka_metadata_destroy>> metadata(found);
+  std::vector<std::string> names;
+  for (int i = 0; i < metadata->topic_cnt; ++i) {
+    const std::string_view name = metadata->topics[i].topic;
+    if (!name.starts_with("__")) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 void KafkaClient::BeginDescribe(const std::string& topic, rd_kafka_queue_t* queue) {

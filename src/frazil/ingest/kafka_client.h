@@ -56,6 +56,8 @@ class KafkaClient {
   const std::string& bootstrap_servers() const { return bootstrap_servers_; }
 
   Result<std::string> ClusterId();
+  /// All topics but the cluster's own, by name.
+  Result<std::vector<std::string>> TopicNames();
   Result<KafkaTopic> Describe(const std::string& topic);
   /// Offset of each partition: `spec` is a rd_kafka_OffsetSpec_t or a timestamp (then -1 where nothing is that young).
   Result<std::map<int32_t, int64_t>> ListOffsets(const std::string& topic, const std::vector<int32_t>& partitions,
