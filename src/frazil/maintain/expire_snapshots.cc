@@ -1,0 +1,234 @@
+#include "frazil/maintain/expire_snapshots.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "frazil/maintain/maintained_table.h"
+#include "frazil/maintain/procedure_definition.h"
+#include "frazil/maintain/run_history.h"
+#include "frazil/maintain/snapshot_retention.h"
+#include "frazil/maintain/writer_pins.h"
+#include "frazil/table/snapshot_change.h"
+
+namespace frazil::maintain {
+namespace {
+
+constexpr char kGcEnabled[] = "gc.enabled";
+
+/// One attempt: what goes, decided on one state of the table.
+struct ExpiryPlan {
+  table::Table base;
+  RetentionPlan retention;
+  WriterPins pins;
+};
+
+Result<ExpiryPlan> Plan(const table::Table& base, const ExpireOptions& options, int64_t now_ms) {
+  FRAZIL_ASSIGN(WriterPins pins, FindWriterPins(base));
+  RetentionRules rules;
+  rules.now_ms = now_ms;
+  rules.older_than_ms = options.older_than_ms;
+  rules.retain_last = options.retain_last;
+  rules.expired_ids = options.snapshot_ids;
+  rules.pinned = pins.snapshots;
+  FRAZIL_ASSIGN(RetentionPlan retention, PlanRetention(*base.metadata(), rules));
+  return ExpiryPlan{base, std::move(retention), std::move(pins)};
+}
+
+std::vector<const spec::Snapshot*> Retained(const ExpiryPlan& plan) {
+  const std::set<spec::SnapshotId> expired(plan.retention.expired.begin(), plan.retention.expired.end());
+  std::vector<const spec::Snapshot*> retained;
+  for (const spec::Snapshot& snapshot : plan.base.metadata()->snapshots) {
+    if (!expired.contains(snapshot.id)) retained.push_back(&snapshot);
+  }
+  return retained;
+}
+
+/// Files that expired snapshots need and nobody else. What cannot be read of an expired snapshot stays, with a notice.
+Result<std::vector<RemovalCandidate>> FreedFiles(const ExpiryPlan& plan, FileSet& live,
+                                                 const table::ProcedureContext& context) {
+  const spec::TableMetadata& metadata = *plan.base.metadata();
+  ReachableWalk retained(plan.base);
+  const TakeFile keep = [&](const std::string& path, FileKind) { live.Add(path); };
+  for (const spec::Snapshot* snapshot : Retained(plan)) FRAZIL_TRY(retained.Walk(metadata, *snapshot, keep));
+  const std::set<spec::SnapshotId> expired(plan.retention.expired.begin(), plan.retention.expired.end());
+  WalkStatistics(metadata, [&](spec::SnapshotId id, const std::string& path) {
+    if (!expired.contains(id)) live.Add(path);
+  });
+  std::vector<RemovalCandidate> freed;
+  std::unordered_set<std::string> told;
+  ReachableWalk walk(plan.base);
+  walk.Skip(retained.manifests());
+  for (const spec::SnapshotId id : plan.retention.expired) {
+    FRAZIL_TRY(CheckStop(context));
+    const std::string reason = fmt::format("freed by the expiry of snapshot {}", id);
+    const TakeFile take = [&](const std::string& path, FileKind kind) {
+      if (live.Contains(path) || !told.insert(path).second) return;
+      freed.push_back({path, kind, reason});
+    };
+    if (const Status walked = walk.Walk(metadata, *metadata.FindSnapshot(id), take); !walked) {
+      Notice(context, fmt::format("files of snapshot {} stay: {}", id, walked.error().ToString()));
+    }
+    WalkStatistics(metadata, [&](spec::SnapshotId of, const std::string& path) {
+      if (of == id) take(path, FileKind::kStatistics);
+    });
+  }
+  return freed;
+}
+
+/// Partition specs and schemas that no retained snapshot uses (spec section 9.4, step 7).
+Status AddUnusedDefinitions(const ExpiryPlan& plan, std::vector<spec::TableUpdate>& updates) {
+  const spec::TableMetadata& metadata = *plan.base.metadata();
+  std::set<spec::SpecId> used_specs = {metadata.default_spec_id};
+  std::set<spec::SchemaId> used_schemas = {metadata.current_schema_id};
+  for (const spec::Snapshot* snapshot : Retained(plan)) {
+    if (snapshot->schema_id) used_schemas.insert(*snapshot->schema_id);
+    FRAZIL_ASSIGN(const table::ManifestList list, plan.base.manifests().List(*snapshot));
+    for (const spec::ManifestFile& manifest : *list) used_specs.insert(manifest.partition_spec_id);
+  }
+  spec::update::RemovePartitionSpecs specs;
+  for (const spec::PartitionSpec& spec : metadata.partition_specs) {
+    if (!used_specs.contains(spec.id())) specs.spec_ids.push_back(spec.id());
+  }
+  spec::update::RemoveSchemas schemas;
+  for (const spec::SchemaPtr& schema : metadata.schemas) {
+    if (!used_schemas.contains(schema->id())) schemas.schema_ids.push_back(schema->id());
+  }
+  if (!specs.spec_ids.empty()) updates.emplace_back(std::move(specs));
+  if (!schemas.schema_ids.empty()) updates.emplace_back(std::move(schemas));
+  return {};
+}
+
+Result<std::vector<spec::TableUpdate>> UpdatesFor(const ExpiryPlan& plan, const ExpireOptions& options) {
+  const spec::TableMetadata& metadata = *plan.base.metadata();
+  std::vector<spec::TableUpdate> updates;
+  for (const std::string& ref : plan.retention.removed_refs) {
+    updates.emplace_back(spec::update::RemoveSnapshotRef{ref});
+  }
+  if (!plan.retention.expired.empty()) {
+    // Changes nothing, but makes the catalog refuse when a ref has moved since: it may need what expires.
+    for (const auto& [name, ref] : metadata.refs) {
+      if (std::count(plan.retention.removed_refs.begin(), plan.retention.removed_refs.end(), name) == 0) {
+        updates.emplace_back(spec::update::SetSnapshotRef{name, ref});
+      }
+    }
+    updates.emplace_back(spec::update::RemoveSnapshots{plan.retention.expired});
+  }
+  if (options.clean_expired_metadata) FRAZIL_TRY(AddUnusedDefinitions(plan, updates));
+  // Only beside an expiry: the property is read where history is cut, and that is what expiry does.
+  if (!plan.retention.expired.empty() && !plan.pins.property_updates.empty()) {
+    updates.emplace_back(spec::update::SetProperties{plan.pins.property_updates});
+  }
+  return updates;
+}
+
+Result<ExpireResult> Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context) {
+  FRAZIL_TRY(table.Refresh());
+  if (!table.metadata()->BoolProperty(kGcEnabled, true)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Cannot expire snapshots: GC is disabled (deleting files may corrupt other tables)");
+  }
+  Clock& clock = ClockOf(context);
+  std::optional<ExpiryPlan> plan;
+  std::vector<RemovalCandidate> freed;
+  std::optional<FileSet> live;
+  std::string list;
+  // Called once per attempt: the last plan is the one that was committed.
+  const auto make = [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+    FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
+    live.emplace();
+    FRAZIL_ASSIGN(freed, FreedFiles(*plan, *live, context));
+    if (options.dry_run) return std::vector<spec::TableUpdate>();
+    FRAZIL_ASSIGN(auto updates, UpdatesFor(*plan, options));
+    if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
+    if (!freed.empty()) {
+      // Before the commit: afterwards nothing else remembers these files.
+      FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), table.metadata()->location, "expire", freed));
+    }
+    return updates;
+  };
+  if (Status committed = table::CommitUpdates(table, make, clock); !committed) {
+    if (!list.empty() && committed.error().code() != ErrorCode::kCommitUnknown) {
+      static_cast<void>(table.io()->Delete({list}));  // best effort: a list that stays is checked before it is used
+    }
+    return tl::unexpected(std::move(committed).error());
+  }
+  ExpireResult result;
+  result.expired = plan->retention.expired;
+  result.removed_refs = plan->retention.removed_refs;
+  for (const spec::SnapshotId id : plan->retention.kept_pins) {
+    result.kept.push_back(fmt::format("snapshot {} is kept: it is {}", id, plan->pins.snapshots.at(id)));
+    Notice(context, result.kept.back());
+  }
+  if (options.dry_run) {
+    result.removal.deleted = std::move(freed);
+    return result;
+  }
+  if (!freed.empty()) {
+    FRAZIL_ASSIGN(const int64_t store_now_ms, StoreTimeMs(*table.io(), list));
+    FRAZIL_ASSIGN(result.removal, RemoveListedFiles(table, list, freed, *live, context));
+    FRAZIL_TRY(ResumeRemovals(table, store_now_ms, *live, context));
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,
+                                     const table::ProcedureContext& context) {
+  if (options.dry_run) return Expire(table, options, context);
+  RunRecorder recorder(context, table, "expire_snapshots");
+  auto result = Expire(table, options, context);
+  if (result) {
+    recorder.Measure({{"snapshots", static_cast<int64_t>(result->expired.size())},
+                      {"files", static_cast<int64_t>(result->removal.deleted.size())}});
+    recorder.Deleted(result->removal.deleted);
+  }
+  recorder.Finish(result ? "ok" : result.error().ToString());
+  return result;
+}
+
+ProcedureDefinition ExpireSnapshotsDefinition() {
+  using table::ProcedureType;
+  ProcedureDefinition definition;
+  definition.name = "expire_snapshots";
+  definition.parameters = {TableParameter(),
+                           {"older_than", ProcedureType::kTimestamp},
+                           {"retain_last", ProcedureType::kInt},
+                           {"max_concurrent_deletes", ProcedureType::kInt},
+                           {"stream_results", ProcedureType::kBoolean},
+                           {"snapshot_ids", ProcedureType::kLongList},
+                           {"clean_expired_metadata", ProcedureType::kBoolean}};
+  definition.columns = {{"deleted_data_files_count", ProcedureType::kLong},
+                        {"deleted_position_delete_files_count", ProcedureType::kLong},
+                        {"deleted_equality_delete_files_count", ProcedureType::kLong},
+                        {"deleted_manifest_files_count", ProcedureType::kLong},
+                        {"deleted_manifest_lists_count", ProcedureType::kLong},
+                        {"deleted_statistics_files_count", ProcedureType::kLong}};
+  definition.run = [](const table::ProcedureContext& context,
+                      const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
+    ExpireOptions options;
+    options.older_than_ms = arguments.TimeMs("older_than");
+    options.retain_last = arguments.Number("retain_last");
+    if (options.retain_last.value_or(1) < 1) {
+      return Fail(ErrorCode::kInvalidArgument, "Number of snapshots to retain must be at least 1, cannot be: {}",
+                  *options.retain_last);
+    }
+    if (const auto deletes = arguments.Number("max_concurrent_deletes"); deletes.value_or(1) < 1) {
+      return Fail(ErrorCode::kInvalidArgument, "max_concurrent_deletes should have value > 0, value: {}", *deletes);
+    }
+    for (const int64_t id : arguments.Numbers("snapshot_ids").value_or(std::vector<int64_t>())) {
+      options.snapshot_ids.emplace_back(id);
+    }
+    options.clean_expired_metadata = arguments.Truth("clean_expired_metadata", false);
+    FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
+    FRAZIL_ASSIGN(const ExpireResult result, ExpireSnapshots(table, options, context));
+    std::map<FileKind, int64_t> counts = result.removal.CountByKind();
+    return std::vector<table::ProcedureRow>{{counts[FileKind::kDataFile], counts[FileKind::kPositionDeletes],
+                                             counts[FileKind::kEqualityDeletes], counts[FileKind::kManifest],
+                                             counts[FileKind::kManifestList], counts[FileKind::kStatistics]}};
+  };
+  return definition;
+}
+
+}  // namespace frazil::maintain

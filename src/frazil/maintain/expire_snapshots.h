@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/maintain/file_removal.h"
+#include "frazil/table/procedure.h"
+#include "frazil/table/table.h"
+
+namespace frazil::maintain {
+
+struct ExpireOptions {
+  std::optional<int64_t> older_than_ms;  ///< none: by the table's properties
+  std::optional<int64_t> retain_last;
+  std::vector<spec::SnapshotId> snapshot_ids;
+  bool clean_expired_metadata = false;
+  bool dry_run = false;  ///< says what would go, changes nothing
+};
+
+struct ExpireResult {
+  std::vector<spec::SnapshotId> expired;
+  std::vector<std::string> removed_refs;
+  std::vector<std::string> kept;  ///< snapshots kept for their markers, with the reason
+  RemovalResult removal;          ///< of a dry run: what would be deleted
+};
+
+/// Expires snapshots and deletes the files that only they needed (spec section 9.4), by exact reachability over every
+/// ref and retained snapshot: no incremental short-cut, so neither a branch, nor a snapshot expired out of the middle,
+/// nor a file that came back loses anything.
+///
+/// Kept whatever their age, per branch: the snapshot that carries the effective frazil marker, and the newest ones with
+/// a marker of Flink and of Kafka Connect, without which a restarted writer writes its rows twice. The property
+/// `frazil.markers.<branch>` is written anew.
+///
+/// Unknown outcome of the commit: nothing is deleted (kCommitUnknown). kInvalidArgument when `gc.enabled` is false.
+Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,
+                                     const table::ProcedureContext& context);
+
+}  // namespace frazil::maintain

@@ -1,0 +1,114 @@
+#include "frazil/maintain/reachable_files.h"
+
+#include "frazil/table/row_map.h"
+
+namespace frazil::maintain {
+namespace {
+
+FileKind KindOf(const spec::DataFile& file) {
+  switch (file.content) {
+    case spec::FileContent::kData: return FileKind::kDataFile;
+    case spec::FileContent::kPositionDeletes: return FileKind::kPositionDeletes;
+    case spec::FileContent::kEqualityDeletes: return FileKind::kEqualityDeletes;
+  }
+  return FileKind::kUnknown;
+}
+
+}  // namespace
+
+std::string_view FileKindName(FileKind kind) {
+  switch (kind) {
+    case FileKind::kDataFile: return "data file";
+    case FileKind::kPositionDeletes: return "position deletes";
+    case FileKind::kEqualityDeletes: return "equality deletes";
+    case FileKind::kManifest: return "manifest";
+    case FileKind::kManifestList: return "manifest list";
+    case FileKind::kStatistics: return "statistics";
+    case FileKind::kRowMap: return "row map";
+    case FileKind::kMetadata: return "metadata";
+    case FileKind::kUnknown: break;
+  }
+  return "file";
+}
+
+Status ReachableWalk::Walk(const spec::TableMetadata& metadata, const spec::Snapshot& snapshot, const TakeFile& take) {
+  if (!snapshot.manifest_list.empty()) take(snapshot.manifest_list, FileKind::kManifestList);
+  if (const auto row_map = snapshot.summary.find(table::kRowMapSummaryKey); row_map != snapshot.summary.end()) {
+    take(row_map->second, FileKind::kRowMap);
+  }
+  FRAZIL_ASSIGN(const table::ManifestList list, table_.manifests().List(snapshot));
+  for (const spec::ManifestFile& manifest : *list) {
+    if (told_.contains(manifest.manifest_path)) continue;
+    FRAZIL_ASSIGN(const table::ManifestEntries entries, table_.manifests().Entries(manifest, metadata));
+    for (const spec::ManifestEntry& entry : *entries) {
+      if (entry.is_live()) take(entry.data_file.file_path, KindOf(entry.data_file));
+    }
+    take(manifest.manifest_path, FileKind::kManifest);
+    told_.insert(manifest.manifest_path);
+  }
+  return {};
+}
+
+void WalkMetadataFiles(const spec::TableMetadata& metadata, const std::string& metadata_location,
+                       const TakeFile& take) {
+  take(metadata_location, FileKind::kMetadata);
+  for (const spec::MetadataLogEntry& entry : metadata.metadata_log) take(entry.metadata_file, FileKind::kMetadata);
+  take(metadata.location + "/metadata/version-hint.text", FileKind::kMetadata);
+}
+
+void WalkStatistics(const spec::TableMetadata& metadata,
+                    const std::function<void(spec::SnapshotId, const std::string& path)>& take) {
+  for (const spec::StatisticsFile& file : metadata.statistics) take(file.snapshot_id, file.statistics_path);
+  for (const spec::PartitionStatisticsFile& file : metadata.partition_statistics) {
+    take(file.snapshot_id, file.statistics_path);
+  }
+}
+
+FileSet::Root FileSet::ResolvedRoot(const FilePlace& place) const {
+  return {schemes_.Resolve(place.scheme), authorities_.Resolve(place.authority)};
+}
+
+void FileSet::Add(const std::string& path) {
+  const FilePlace place = PlaceOf(path);
+  const Root root = ResolvedRoot(place);
+  uint32_t index = 0;
+  while (index < roots_.size() && roots_[index] != root) ++index;
+  if (index == roots_.size()) roots_.push_back(root);
+  const auto [known, inserted] = roots_by_path_.try_emplace(PlaceHash(place), index);
+  if (!inserted && known->second != index) known->second = kSeveral;
+}
+
+FileSet::Match FileSet::Find(const FilePlace& place) const {
+  const auto found = roots_by_path_.find(PlaceHash(place));
+  if (found == roots_by_path_.end()) return Match::kNone;
+  if (found->second == kSeveral) return Match::kSame;
+  const Root& known = roots_[found->second];
+  const Root asked = ResolvedRoot(place);
+  const auto agrees = [](const std::string& left, const std::string& right) {
+    return left.empty() || right.empty() || left == right;
+  };
+  const bool is_same = agrees(known.scheme, asked.scheme) && agrees(known.authority, asked.authority);
+  return is_same ? Match::kSame : Match::kOtherRoot;
+}
+
+std::string FileSet::RootOf(const FilePlace& place) const {
+  const auto found = roots_by_path_.find(PlaceHash(place));
+  if (found == roots_by_path_.end() || found->second == kSeveral) return "";
+  return roots_[found->second].scheme + "://" + roots_[found->second].authority;
+}
+
+Status AddEverythingLive(const table::Table& table, FileSet& live) {
+  const spec::TableMetadata& metadata = *table.metadata();
+  const TakeFile take = [&](const std::string& path, FileKind) { live.Add(path); };
+  ReachableWalk walk(table);
+  for (const spec::Snapshot& snapshot : metadata.snapshots) {
+    if (Status walked = walk.Walk(metadata, snapshot, take); !walked) {
+      return tl::unexpected(std::move(walked).error().WithContext("no file is deleted: what is live is not known"));
+    }
+  }
+  WalkMetadataFiles(metadata, table.metadata_location(), take);
+  WalkStatistics(metadata, [&](spec::SnapshotId, const std::string& path) { live.Add(path); });
+  return {};
+}
+
+}  // namespace frazil::maintain

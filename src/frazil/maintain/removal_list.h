@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frazil/io/file_io.h"
+#include "frazil/maintain/reachable_files.h"
+
+namespace frazil::maintain {
+
+/// A file that a run wants to delete, and why.
+struct RemovalCandidate {
+  std::string path;
+  FileKind kind = FileKind::kUnknown;
+  std::string reason;  ///< "orphan, last changed ...", "freed by expiry of snapshot 12"
+  bool operator==(const RemovalCandidate&) const = default;
+};
+
+/// What a run wants to delete, as a file in `<table location>/_frazil/orphans/`: written before the first deletion, so
+/// that a run that was cut off can be taken up by another, and deleted after the last (maintenance.md section 5 rule 6).
+/// JSON lines. Orphan removal of every engine passes over names that begin with `_`.
+class RemovalList {
+ public:
+  static std::string Folder(const std::string& table_location) { return table_location + "/_frazil/orphans"; }
+
+  /// Writes a new list; `what` ("expire", "orphans") begins its name. Returns its path.
+  static Result<std::string> Write(io::FileIO& io, const std::string& table_location, const std::string& what,
+                                   const std::vector<RemovalCandidate>& candidates);
+  /// kCorruptData naming the path.
+  static Result<std::vector<RemovalCandidate>> Read(const io::FileIO& io, const std::string& path);
+  /// Lists that earlier runs left, oldest first.
+  static Result<std::vector<io::FileInfo>> Find(const io::FileIO& io, const std::string& table_location);
+};
+
+}  // namespace frazil::maintain

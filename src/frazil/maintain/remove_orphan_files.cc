@@ -1,0 +1,311 @@
+#include "frazil/maintain/remove_orphan_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "frazil/format/manifest_file.h"
+#include "frazil/maintain/maintained_table.h"
+#include "frazil/maintain/procedure_definition.h"
+#include "frazil/maintain/run_history.h"
+#include "frazil/maintain/writer_leases.h"
+#include "frazil/spec/ascii.h"
+#include "frazil/spec/single_value.h"
+
+namespace frazil::maintain {
+namespace {
+
+constexpr int64_t kHourMs = int64_t{3600} * 1000;
+constexpr int64_t kDefaultAgeMs = 3 * 24 * kHourMs;
+constexpr int64_t kAgeFloorMs = 24 * kHourMs;
+constexpr size_t kBreakerMinOrphans = 1000;
+constexpr size_t kMaxNamesInMessage = 5;
+
+/// Names that begin with `_` or `.` are not data, unless they are partition folders of a field whose name does.
+class HiddenNames {
+ public:
+  explicit HiddenNames(const spec::TableMetadata& metadata) {
+    for (const spec::PartitionSpec& spec : metadata.partition_specs) {
+      for (const spec::PartitionField& field : spec.fields()) {
+        if (field.name.starts_with('_') || field.name.starts_with('.')) folders_.insert(field.name + "=");
+      }
+    }
+  }
+
+  /// `path` within the location.
+  bool IsHidden(std::string_view path) const {
+    while (!path.empty()) {
+      const size_t end = std::min(path.find('/'), path.size());
+      const std::string_view name = path.substr(0, end);
+      path.remove_prefix(std::min(end + 1, path.size()));
+      const bool looks_hidden = name.starts_with('_') || name.starts_with('.');
+      const bool is_partition = std::any_of(folders_.begin(), folders_.end(),
+                                            [&](const std::string& folder) { return name.starts_with(folder); });
+      if (looks_hidden && !is_partition) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::set<std::string> folders_;
+};
+
+/// Every table of a catalog but `own`.
+Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableName& own,
+                         const catalog::Namespace& parent,
+                         const std::function<Status(const catalog::TableName&)>& visit) {
+  FRAZIL_ASSIGN(const auto namespaces, catalog.ListNamespaces(parent));
+  for (const catalog::Namespace& levels : namespaces) {
+    FRAZIL_ASSIGN(const auto tables, catalog.ListTables(levels));
+    for (const catalog::TableName& name : tables) {
+      if (name != own) FRAZIL_TRY(visit(name));
+    }
+    FRAZIL_TRY(ForEachOtherTable(catalog, own, levels, visit));
+  }
+  return {};
+}
+
+/// Files of a table that lies inside ours would all be orphans (rule 9).
+Status CheckNoOtherTableInside(const table::Table& table, const std::string& location) {
+  const FilePlace folder = PlaceOf(location);
+  return ForEachOtherTable(*table.catalog(), table.name(), {}, [&](const catalog::TableName& name) -> Status {
+    const auto other = table.catalog()->LoadTable(name);
+    if (!other && other.error().code() == ErrorCode::kNotFound) {
+      // Dropped meanwhile, or its metadata is gone: nothing of it can be told apart from orphans.
+      const auto again = table.catalog()->ListTables(name.levels);
+      if (again && std::count(again->begin(), again->end(), name) == 0) return {};
+    }
+    if (!other) {
+      return tl::unexpected(
+          Error(other.error())
+              .WithContext(fmt::format("no file is deleted: it is not known where table {} lies", name.ToString())));
+    }
+    if (IsInside(PlaceOf(other->metadata->location), folder)) {
+      return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",
+                  name.ToString(), other->metadata->location);
+    }
+    return {};
+  });
+}
+
+/// Outputs of unfinished rewrites of this machine (RewriteJournal keeps them as manifests).
+void AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
+  if (state_directory.empty()) return;
+  const auto io = io::MakeLocalFileIO();
+  const auto files = io->List(state_directory + "/" + metadata.table_uuid.ToString() + "/journal");
+  if (!files) return;
+  for (const io::FileInfo& file : *files) {
+    if (!file.path.ends_with(".avro")) continue;
+    auto bytes = io->ReadFile(file.path);
+    if (!bytes) continue;
+    const auto entries = format::ReadManifestBytes(*std::move(bytes), file.path);
+    if (!entries) continue;
+    for (const spec::ManifestEntry& entry : *entries) live.Add(entry.data_file.file_path);
+  }
+}
+
+/// One run.
+class OrphanRun {
+ public:
+  OrphanRun(table::Table& table, const OrphanOptions& options, const table::ProcedureContext& context)
+      : table_(table),
+        options_(options),
+        context_(context),
+        location_(options.location.empty() ? table.metadata()->location : options.location),
+        live_(EqualNames(options.equal_schemes, {{"s3n,s3a", "s3"}}), EqualNames(options.equal_authorities)) {
+    while (location_.size() > 1 && location_.ends_with('/')) location_.pop_back();
+  }
+
+  Result<OrphanResult> Run() {
+    // The first file written tells the store's time; without orphans it goes again.
+    FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table_.io(), table_.metadata()->location, "probe", {}));
+    const auto now = StoreTimeMs(*table_.io(), probe);
+    FRAZIL_TRY(table_.io()->Delete({probe}));
+    FRAZIL_ASSIGN(const int64_t store_now_ms, now);
+    FRAZIL_TRY(DecideAge(store_now_ms));
+    FRAZIL_ASSIGN(const auto listed, table_.io()->List(location_));
+    result_.num_listed = static_cast<int64_t>(listed.size());
+    // After the listing: a file that was committed in between must be seen as live.
+    FRAZIL_TRY(table_.Refresh());
+    FRAZIL_TRY(AddEverythingLive(table_, live_));
+    AddJournalled(context_.state_directory, *table_.metadata(), live_);
+    result_.num_live = static_cast<int64_t>(live_.size());
+    FRAZIL_TRY(Compare(listed));
+    FRAZIL_TRY(CheckBreaker());
+    if (options_.dry_run) return std::move(result_);
+    if (!result_.orphans.empty()) {
+      FRAZIL_ASSIGN(const std::string list,
+                    RemovalList::Write(*table_.io(), table_.metadata()->location, "orphans", result_.orphans));
+      FRAZIL_ASSIGN(RemovalResult removal, RemoveListedFiles(table_, list, result_.orphans, live_, context_));
+      result_.orphans = std::move(removal.deleted);
+    }
+    FRAZIL_TRY(ResumeRemovals(table_, store_now_ms, live_, context_));
+    return std::move(result_);
+  }
+
+ private:
+  Status DecideAge(int64_t store_now_ms) {
+    older_than_ms_ = options_.older_than_ms.value_or(store_now_ms - kDefaultAgeMs);
+    // A dry run deletes nothing that a writer may still be writing.
+    if (!options_.dry_run && !options_.ignores_age_floor && older_than_ms_ > store_now_ms - kAgeFloorMs) {
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, "Cannot remove orphan files with an interval less than 24 hours")
+              .WithHint("younger files may belong to a commit that is under way"));
+    }
+    FRAZIL_ASSIGN(const auto lease_start, OldestLeaseStartMs(*table_.io(), table_.metadata()->location, store_now_ms));
+    if (lease_start && *lease_start < older_than_ms_) {
+      Notice(context_, "a writer holds a lease on the table: files changed since it began are kept");
+      older_than_ms_ = *lease_start;
+    }
+    return {};
+  }
+
+  Status Compare(const std::vector<io::FileInfo>& listed) {
+    const HiddenNames hidden(*table_.metadata());
+    const FilePlace folder = PlaceOf(location_);
+    std::set<std::string> other_roots;
+    for (const io::FileInfo& file : listed) {
+      const FilePlace place = PlaceOf(file.path);
+      // Of unknown age, or not of this folder after all: kept.
+      if (file.modified_ms <= 0 || file.modified_ms >= older_than_ms_ || !IsInside(place, folder)) continue;
+      if (hidden.IsHidden(std::string_view(place.path).substr(folder.path.size()))) continue;
+      const FileSet::Match match = live_.Find(place);
+      if (match == FileSet::Match::kSame) continue;
+      if (match == FileSet::Match::kOtherRoot && options_.prefix_mismatch_mode != PrefixMismatchMode::kDelete) {
+        if (options_.prefix_mismatch_mode == PrefixMismatchMode::kError) {
+          other_roots.insert(live_.RootOf(place) + " - " + place.root());
+        }
+        continue;
+      }
+      result_.orphans.push_back(
+          {file.path, FileKind::kUnknown,
+           fmt::format("orphan of {} bytes, last changed {}", file.size_bytes,
+                       spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000))});
+    }
+    if (!other_roots.empty()) {
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument,
+                fmt::format("Unable to determine whether certain files are orphan, conflicting authorities/schemes: {}",
+                            fmt::join(other_roots, ", ")))
+              .WithHint("name them in equal_schemes or equal_authorities, or set prefix_mismatch_mode"));
+    }
+    std::sort(result_.orphans.begin(), result_.orphans.end(),
+              [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path < right.path; });
+    return {};
+  }
+
+  Status CheckBreaker() const {
+    const double limit = options_.max_orphan_ratio * static_cast<double>(result_.num_live);
+    if (result_.orphans.size() <= kBreakerMinOrphans || static_cast<double>(result_.orphans.size()) <= limit) return {};
+    std::vector<std::string> names;
+    for (size_t i = 0; i < std::min(kMaxNamesInMessage, result_.orphans.size()); ++i) {
+      names.push_back(result_.orphans[i].path);
+    }
+    return tl::unexpected(
+        Error(ErrorCode::kResourceExhausted,
+              fmt::format("too many orphan files beside {} live ones, nothing is deleted: {}, such as {}",
+                          result_.num_live, result_.orphans.size(), fmt::join(names, ", ")))
+            .WithHint("look at some; if they are orphans, pass max_orphan_ratio"));
+  }
+
+  table::Table& table_;
+  const OrphanOptions& options_;
+  const table::ProcedureContext& context_;
+  std::string location_;
+  int64_t older_than_ms_ = 0;
+  FileSet live_;
+  OrphanResult result_;
+};
+
+Result<PrefixMismatchMode> ParseMismatchMode(const std::string& text) {
+  if (spec::EqualsAnyCase(text, "error")) return PrefixMismatchMode::kError;
+  if (spec::EqualsAnyCase(text, "ignore")) return PrefixMismatchMode::kIgnore;
+  if (spec::EqualsAnyCase(text, "delete")) return PrefixMismatchMode::kDelete;
+  return Fail(ErrorCode::kInvalidArgument, "prefix_mismatch_mode must be ERROR, IGNORE or DELETE: {}", text);
+}
+
+Result<double> ParseRatio(const std::string& text) {
+  double ratio = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  if (error != std::errc() || end != text.data() + text.size() || !(ratio >= 0)) {
+    return Fail(ErrorCode::kInvalidArgument, "max_orphan_ratio must be a number of at least 0: {}", text);
+  }
+  return ratio;
+}
+
+Result<OrphanOptions> OptionsOf(const Arguments& arguments) {
+  OrphanOptions options;
+  options.older_than_ms = arguments.TimeMs("older_than");
+  options.location = arguments.Text("location").value_or("");
+  options.dry_run = arguments.Truth("dry_run", false);
+  options.equal_schemes = arguments.Map("equal_schemes");
+  options.equal_authorities = arguments.Map("equal_authorities");
+  if (const auto deletes = arguments.Number("max_concurrent_deletes"); deletes.value_or(1) < 1) {
+    return Fail(ErrorCode::kInvalidArgument, "max_concurrent_deletes should have value > 0, value: {}", *deletes);
+  }
+  if (const auto view = arguments.Text("file_list_view")) {
+    return Fail(ErrorCode::kNotSupported, "remove_orphan_files with file_list_view is not supported yet: {}", *view);
+  }
+  if (const auto mode = arguments.Text("prefix_mismatch_mode")) {
+    FRAZIL_ASSIGN(options.prefix_mismatch_mode, ParseMismatchMode(*mode));
+  }
+  if (const auto ratio = arguments.Text("max_orphan_ratio")) {
+    FRAZIL_ASSIGN(options.max_orphan_ratio, ParseRatio(*ratio));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions& options,
+                                       const table::ProcedureContext& context) {
+  FRAZIL_TRY(table.Refresh());
+  if (!table.metadata()->BoolProperty("gc.enabled", true)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "Cannot delete orphan files: GC is disabled (deleting files may corrupt other tables)");
+  }
+  FRAZIL_TRY(CheckNoOtherTableInside(table, options.location.empty() ? table.metadata()->location : options.location));
+  if (options.dry_run) return OrphanRun(table, options, context).Run();
+  RunRecorder recorder(context, table, "remove_orphan_files");
+  auto result = OrphanRun(table, options, context).Run();
+  if (result) {
+    recorder.Measure({{"files", static_cast<int64_t>(result->orphans.size())}});
+    recorder.Deleted(result->orphans);
+  }
+  recorder.Finish(result ? "ok" : result.error().ToString());
+  return result;
+}
+
+ProcedureDefinition RemoveOrphanFilesDefinition() {
+  using table::ProcedureType;
+  ProcedureDefinition definition;
+  definition.name = "remove_orphan_files";
+  definition.parameters = {TableParameter(),
+                           {"older_than", ProcedureType::kTimestamp},
+                           {"location", ProcedureType::kString},
+                           {"dry_run", ProcedureType::kBoolean},
+                           {"max_concurrent_deletes", ProcedureType::kInt},
+                           {"file_list_view", ProcedureType::kString},
+                           {"equal_schemes", ProcedureType::kStringMap},
+                           {"equal_authorities", ProcedureType::kStringMap},
+                           {"prefix_mismatch_mode", ProcedureType::kString},
+                           {"prefix_listing", ProcedureType::kBoolean},
+                           {"stream_results", ProcedureType::kBoolean},
+                           {"max_orphan_ratio", ProcedureType::kString}};
+  definition.columns = {{"orphan_file_location", ProcedureType::kString}};
+  definition.run = [](const table::ProcedureContext& context,
+                      const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
+    FRAZIL_ASSIGN(const OrphanOptions options, OptionsOf(arguments));
+    FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
+    FRAZIL_ASSIGN(const OrphanResult result, RemoveOrphanFiles(table, options, context));
+    std::vector<table::ProcedureRow> rows;
+    for (const RemovalCandidate& orphan : result.orphans) rows.push_back({orphan.path});
+    return rows;
+  };
+  return definition;
+}
+
+}  // namespace frazil::maintain

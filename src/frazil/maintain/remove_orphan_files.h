@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frazil/maintain/file_removal.h"
+#include "frazil/table/procedure.h"
+#include "frazil/table/table.h"
+
+namespace frazil::maintain {
+
+/// What to do with a file whose path is referenced under another scheme or authority.
+enum class PrefixMismatchMode { kError, kIgnore, kDelete };
+
+struct OrphanOptions {
+  std::optional<int64_t> older_than_ms;  ///< none: three days before now, by the store's clock
+  std::string location;                  ///< empty: the table's
+  bool dry_run = false;
+  std::map<std::string, std::string> equal_schemes;
+  std::map<std::string, std::string> equal_authorities;
+  PrefixMismatchMode prefix_mismatch_mode = PrefixMismatchMode::kError;
+  /// More than 1,000 orphans and more than this part of the live files: something else is wrong (rule 7).
+  double max_orphan_ratio = 0.5;
+  /// Deletes even what is younger than a day, which files of running writers may be.
+  bool ignores_age_floor = false;
+};
+
+struct OrphanResult {
+  std::vector<RemovalCandidate> orphans;  ///< deleted ones; of a dry run: those that would be
+  int64_t num_listed = 0;
+  int64_t num_live = 0;
+};
+
+/// Deletes files below the table's location that no state of it needs (spec section 9.5, maintenance.md section 5).
+///
+/// Lists first, then loads the metadata: what was committed meanwhile is seen as live. Kept: hidden names (`_...`, `.`)
+/// except partition folders, files not strictly older than `older_than`, everything changed since a live lease of a
+/// writer began, what local journals of unfinished work name. kInvalidArgument when another table lies in the location,
+/// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours;
+/// kResourceExhausted from the circuit breaker. Then nothing is deleted.
+Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions& options,
+                                       const table::ProcedureContext& context);
+
+}  // namespace frazil::maintain

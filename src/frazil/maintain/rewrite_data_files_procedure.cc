@@ -1,0 +1,109 @@
+// CALL system.rewrite_data_files: the arguments of Spark's procedure for RewriteDataFiles().
+
+#include "frazil/maintain/maintained_table.h"
+#include "frazil/maintain/procedure_definition.h"
+#include "frazil/maintain/rewrite_data_files.h"
+#include "frazil/maintain/rewrite_options_of.h"
+#include "frazil/maintain/run_history.h"
+#include "frazil/maintain/sort_order_text.h"
+#include "frazil/spec/ascii.h"
+
+namespace frazil::maintain {
+
+Result<RewriteOptions> RewriteOptionsOf(const table::ProcedureContext& context, const Arguments& arguments,
+                                        const table::Table& table) {
+  FRAZIL_ASSIGN(RewriteOptions options, RewriteOptions::Parse(arguments.Map("options")));
+  const std::string strategy = arguments.Text("strategy").value_or("");
+  const std::optional<std::string> sort_order = arguments.Text("sort_order");
+  if (spec::EqualsAnyCase(strategy, "sort") || (strategy.empty() && sort_order)) {
+    options.strategy = RewriteOptions::Strategy::kSort;
+  } else if (!strategy.empty() && !spec::EqualsAnyCase(strategy, "binpack")) {
+    return Fail(ErrorCode::kInvalidArgument, "unsupported strategy: {}. Only binpack or sort is supported", strategy);
+  } else if (sort_order) {
+    return Fail(ErrorCode::kInvalidArgument, "Must use only one rewriter type (bin-pack, sort, zorder): {}",
+                *sort_order);
+  }
+  if (sort_order) {
+    FRAZIL_ASSIGN(options.sort_order, ParseSortOrder(*sort_order, *table.metadata()->schema()));
+  }
+  if (options.strategy == RewriteOptions::Strategy::kSort && !options.sort_order &&
+      !table.metadata()->default_sort_order().is_sorted()) {
+    return Fail(ErrorCode::kInvalidArgument, "Cannot set strategy to sort: the table has no sort order: {}",
+                table.name().ToString());
+  }
+  if (const auto where = arguments.Text("where")) {
+    FRAZIL_ASSIGN(options.where, ParseWhere(context, table, *where));
+    options.where_text = *where;
+  }
+  if (const auto branch = arguments.Text("branch"); branch.value_or(spec::kMainBranch) != spec::kMainBranch) {
+    return Fail(ErrorCode::kNotSupported, "rewrite_data_files of a branch is not supported yet: {}", *branch);
+  }
+  return options;
+}
+
+Result<RewriteResult> RewriteWithHistory(table::Table& table, const RewriteOptions& options,
+                                         const table::ProcedureContext& context) {
+  RunRecorder recorder(context, table, "rewrite_data_files");
+  if (recorder.is_on()) {
+    if (const auto plan = ExplainRewrite(table, options, context)) {
+      recorder.Predict({{"groups", plan->groups},
+                        {"input_files", plan->input_files},
+                        {"input_bytes", plan->input_bytes},
+                        {"output_files", plan->expected_output_files},
+                        {"output_bytes", plan->expected_output_bytes},
+                        {"cpu_ms", static_cast<int64_t>(plan->expected_cpu_seconds * 1000)},
+                        {"peak_memory_bytes", plan->expected_peak_memory_bytes}});
+    }
+  }
+  auto result = RewriteDataFiles(table, options, context);
+  if (result) {
+    recorder.Measure({{"groups", result->groups},
+                      {"input_files", result->rewritten_data_files},
+                      {"input_bytes", result->rewritten_bytes},
+                      {"output_files", result->added_data_files},
+                      {"output_bytes", result->written_bytes},
+                      {"cpu_ms", static_cast<int64_t>(result->cpu_seconds * 1000)},
+                      {"peak_memory_bytes", result->peak_memory_bytes},
+                      {"rows", result->rows_carried},
+                      {"commits", result->commits},
+                      {"dropped_groups", result->dropped_groups},
+                      {"failed_files", result->failed_data_files},
+                      {"removed_delete_files", result->removed_delete_files}});
+  }
+  recorder.Finish(result ? "ok" : result.error().ToString());
+  return result;
+}
+
+std::vector<table::ProcedureParameter> RewriteParameters() {
+  using table::ProcedureType;
+  return {TableParameter(),
+          {"strategy", ProcedureType::kString},
+          {"sort_order", ProcedureType::kString},
+          {"options", ProcedureType::kStringMap},
+          {"where", ProcedureType::kString},
+          {"branch", ProcedureType::kString}};
+}
+
+ProcedureDefinition RewriteDataFilesDefinition() {
+  using table::ProcedureType;
+  ProcedureDefinition definition;
+  definition.name = "rewrite_data_files";
+  definition.parameters = RewriteParameters();
+  definition.columns = {{"rewritten_data_files_count", ProcedureType::kInt},
+                        {"added_data_files_count", ProcedureType::kInt},
+                        {"rewritten_bytes_count", ProcedureType::kLong},
+                        {"failed_data_files_count", ProcedureType::kInt},
+                        {"removed_delete_files_count", ProcedureType::kInt}};
+  definition.run = [](const table::ProcedureContext& context,
+                      const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
+    FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
+    FRAZIL_ASSIGN(const RewriteOptions options, RewriteOptionsOf(context, arguments, table));
+    FRAZIL_ASSIGN(const RewriteResult result, RewriteWithHistory(table, options, context));
+    return std::vector<table::ProcedureRow>{{result.rewritten_data_files, result.added_data_files,
+                                             result.rewritten_bytes, result.failed_data_files,
+                                             result.removed_delete_files}};
+  };
+  return definition;
+}
+
+}  // namespace frazil::maintain

@@ -1,0 +1,60 @@
+// CALL system.rewrite_deletion_vectors: packs the live vectors of Puffins that hold dead ones, or few, into new ones.
+
+#include <map>
+
+#include "frazil/maintain/maintained_table.h"
+#include "frazil/maintain/procedure_definition.h"
+#include "frazil/maintain/puffin_use.h"
+#include "frazil/maintain/repack_deletes.h"
+#include "frazil/table/partition_key.h"
+
+namespace frazil::maintain {
+namespace {
+
+Result<DeletesToRepack> Choose(const table::Table& base, const table::LiveFiles& live, bool rewrite_all) {
+  FRAZIL_ASSIGN(const std::vector<PuffinUse> puffins, FindPuffins(base, live));
+  // Puffins of one partition that would fit into fewer ones.
+  table::PartitionMap<std::vector<const PuffinUse*>> small_by_partition;
+  DeletesToRepack chosen;
+  FRAZIL_ASSIGN(const int64_t max_blobs, MaxBlobsPerPuffin(*base.metadata()));
+  for (const PuffinUse& puffin : puffins) {
+    const bool has_dead = puffin.num_dangling > 0 || puffin.has_dead_blobs;
+    if (rewrite_all || has_dead) chosen.puffins.insert(puffin.path);
+    if (puffin.num_live < max_blobs) small_by_partition[puffin.partition].push_back(&puffin);
+  }
+  for (const auto& [partition, small] : small_by_partition) {
+    int64_t num_blobs = 0;
+    for (const PuffinUse* puffin : small) num_blobs += puffin->num_live;
+    const int64_t needed = (num_blobs + max_blobs - 1) / max_blobs;
+    if (static_cast<int64_t>(small.size()) <= needed) continue;
+    for (const PuffinUse* puffin : small) chosen.puffins.insert(puffin->path);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+ProcedureDefinition RewriteDeletionVectorsDefinition() {
+  using table::ProcedureType;
+  ProcedureDefinition definition;
+  definition.name = "rewrite_deletion_vectors";
+  definition.parameters = {TableParameter(), {"rewrite_all", ProcedureType::kBoolean}};
+  definition.columns = {{"rewritten_puffin_files_count", ProcedureType::kLong},
+                        {"added_puffin_files_count", ProcedureType::kLong},
+                        {"rewritten_bytes_count", ProcedureType::kLong},
+                        {"added_bytes_count", ProcedureType::kLong}};
+  definition.run = [](const table::ProcedureContext& context,
+                      const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
+    FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
+    const bool rewrite_all = arguments.Truth("rewrite_all", false);
+    const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
+      return Choose(base, live, rewrite_all);
+    };
+    FRAZIL_ASSIGN(const RepackResult result, RepackDeleteFiles(table, choose, ClockOf(context)));
+    return std::vector<table::ProcedureRow>{
+        {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
+  };
+  return definition;
+}
+
+}  // namespace frazil::maintain
