@@ -17,11 +17,20 @@ void AddVersionCommand(CLI::App& program, Action& action);
 void AddSqlCommand(CLI::App& program, Action& action);
 void AddTableCommand(CLI::App& program, Action& action);
 void AddIngestCommand(CLI::App& program, Action& action);
+void AddRunCommand(CLI::App& program, Action& action);
+void AddPipelineCommand(CLI::App& program, Action& action);
+void AddVerifyCommand(CLI::App& program, Action& action);
 void AddGetCommand(CLI::App& program, Action& action);
 void AddIndexCommand(CLI::App& program, Action& action);
 void AddInspectCommand(CLI::App& program, Action& action);
 void AddTopicCommand(CLI::App& program, Action& action);
 void AddBenchCommand(CLI::App& program, Action& action);
+void AddCompactCommand(CLI::App& program, Action& action);
+void AddExpireCommand(CLI::App& program, Action& action);
+void AddCleanOrphansCommand(CLI::App& program, Action& action);
+void AddMaintainCommand(CLI::App& program, Action& action);
+void AddDoctorCommand(CLI::App& program, Action& action);
+void AddImportCommand(CLI::App& program, Action& action);
 void AddConfigCommand(CLI::App& program, Action& action);
 
 }  // namespace frazil::cli

@@ -1,28 +1,18 @@
 #include "frazil/cli/config.h"
 
-#include <algorithm>
-#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
+#include <fstream>
+#include <iterator>
 
 #include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
-#include "frazil/spec/schema.h"
+#include "frazil/cli/config_keys.h"
 
 namespace frazil::cli {
 namespace {
-
-constexpr std::array<std::string_view, 5> kKeys = {"version", "default-catalog", "limits.memory", "limits.threads",
-                                                   "limits.temp-dir"};
-/// Designed, not built: better a clear word than a setting that does nothing.
-constexpr std::array<std::string_view, 8> kLaterSections = {
-    "pipelines", "schema-registries", "maintenance", "http", "metrics", "alerts", "lineage", "profiles"};
-template <size_t N>
-bool Contains(const std::array<std::string_view, N>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -35,33 +25,41 @@ std::string FindHome() {
   return Environment("HOME") + "/.local/share/frazil";
 }
 
-/// `${NAME}` -> the environment's value, FRAZIL_HOME included when it was not set.
-Result<std::string> Expand(const std::string& text, const std::string& home) {
-  std::string out;
+Result<std::string> ReadSecret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) return Fail(ErrorCode::kInvalidArgument, "cannot read the file of '${{file:...}}': {}", path);
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+/// `${NAME}` -> the environment's value, FRAZIL_HOME included when it was not set; `${file:/path}` -> what it holds.
+Result<service::Setting> Expand(const std::string& text, const std::string& home) {
+  service::Setting out;
   for (size_t at = 0;;) {
     const size_t begin = text.find("${", at);
-    if (begin == std::string::npos) return out + text.substr(at);
+    if (begin == std::string::npos) {
+      out.value += text.substr(at);
+      return out;
+    }
     const size_t end = text.find('}', begin);
     if (end == std::string::npos) return Fail(ErrorCode::kInvalidArgument, "'${{' without '}}': '{}'", text);
     const std::string name = text.substr(begin + 2, end - begin - 2);
-    out += text.substr(at, begin - at);
+    out.value += text.substr(at, begin - at);
     const char* value = std::getenv(name.c_str());
-    if (value != nullptr) {
-      out += value;
+    if (name.starts_with("file:")) {
+      FRAZIL_ASSIGN(const std::string secret, ReadSecret(name.substr(5)));
+      out.value += secret;
+      out.is_secret = true;
+    } else if (value != nullptr) {
+      out.value += value;
     } else if (name == "FRAZIL_HOME") {
-      out += home;
+      out.value += home;
     } else {
       return Fail(ErrorCode::kInvalidArgument, "environment variable '{}' is not set, wanted by '{}'", name, text);
     }
     at = end + 1;
   }
-}
-
-tl::unexpected<Error> UnknownKey(const std::string& key, std::vector<std::string> known) {
-  const std::string nearest = spec::NearestName(key, known);
-  Error error(ErrorCode::kInvalidArgument, fmt::format("unknown setting '{}'", key));
-  return tl::unexpected(nearest.empty() ? std::move(error)
-                                        : std::move(error).WithHint("did you mean " + nearest + "?"));
 }
 
 /// FRAZIL_LIMITS__MEMORY -> limits.memory: two underscores nest, one is a dash (PyIceberg's rule).
@@ -81,14 +79,17 @@ std::string KeyOfVariable(const std::string& variable) {
 }
 
 void Flatten(const YAML::Node& node, const std::string& prefix, const std::string& file,
-             std::vector<std::pair<std::string, ConfigValue>>& out) {
+             std::vector<std::pair<std::string, service::Setting>>& out) {
   for (const auto& member : node) {
     const std::string key = prefix + member.first.as<std::string>();
     if (member.second.IsMap()) {
       Flatten(member.second, key + ".", file, out);
     } else {
-      const std::string value = member.second.IsScalar() ? member.second.Scalar() : YAML::Dump(member.second);
-      out.emplace_back(key, ConfigValue{value, fmt::format("{}:{}", file, member.first.Mark().line + 1)});
+      const std::string value = member.second.IsScalar() ? member.second.Scalar()
+                                : member.second.IsNull() ? ""
+                                                         : YAML::Dump(member.second);
+      const std::string origin = fmt::format("{}:{}", file, member.first.Mark().line + 1);
+      out.emplace_back(key, service::Setting{value, origin, false});
     }
   }
 }
@@ -96,27 +97,17 @@ void Flatten(const YAML::Node& node, const std::string& prefix, const std::strin
 }  // namespace
 
 Status Config::Set(const std::string& key, const std::string& value, const std::string& origin) {
-  const std::string section = key.substr(0, key.find('.'));
-  if (Contains(kLaterSections, section)) {
-    return Fail(ErrorCode::kNotSupported, "configuration section '{}' ({})", section, origin);
-  }
-  if (section == "catalogs") {
-    const size_t name_end = key.find('.', 9);
-    if (key.size() <= 9 || name_end == std::string::npos) {
-      return Fail(ErrorCode::kInvalidArgument, "a catalog is a mapping of properties: '{}' ({})", key, origin);
-    }
-  } else if (!Contains(kKeys, key)) {
-    auto error = UnknownKey(key, {kKeys.begin(), kKeys.end()});
-    return tl::unexpected(std::move(error.value()).WithContext("reading " + origin));
-  }
+  Status known = CheckConfigKey(key);
+  if (!known) return tl::unexpected(std::move(known).error().WithContext("reading " + origin));
   auto expanded = Expand(value, home_);
   if (!expanded) return tl::unexpected(std::move(expanded).error().WithContext("reading " + origin));
-  values_[key] = {*expanded, origin};
+  expanded->origin = origin;
+  values_[key] = *std::move(expanded);
   return {};
 }
 
 Status Config::ReadFile(const std::string& path) {
-  std::vector<std::pair<std::string, ConfigValue>> found;
+  std::vector<std::pair<std::string, service::Setting>> found;
   try {
     const YAML::Node root = YAML::LoadFile(path);
     if (root.IsNull()) return {};
@@ -153,7 +144,7 @@ Result<Config> Config::Load(const Sources& sources) {
     // Other tools of the project have variables of their own (FRAZIL_HOME, FRAZIL_JOBS): only a nested key that nobody
     // knows is surely a misspelt setting.
     const std::string key = KeyOfVariable(name);
-    if (name.find("__") == std::string::npos && !Contains(kKeys, key)) continue;
+    if (name.find("__") == std::string::npos && FindConfigKey(key) == nullptr) continue;
     FRAZIL_TRY(config.Set(key, text.substr(equals + 1), name));
   }
   for (const std::string& text : sources.overrides) {
@@ -164,6 +155,10 @@ Result<Config> Config::Load(const Sources& sources) {
     }
     FRAZIL_TRY(config.Set(text.substr(0, equals), text.substr(equals + 1), "-X"));
   }
+  if (const std::string version = config.Get("version"); !version.empty() && version != "1") {
+    return Fail(ErrorCode::kNotSupported, "configuration of version '{}' ({})", version,
+                config.values_.at("version").origin);
+  }
   return config;
 }
 
@@ -173,21 +168,13 @@ std::string Config::Get(const std::string& key) const {
 }
 
 std::vector<std::string> Config::CatalogNames() const {
-  std::set<std::string> names;
-  for (const auto& [key, value] : values_) {
-    if (key.starts_with("catalogs.")) names.insert(key.substr(9, key.find('.', 9) - 9));
-  }
-  if (names.empty()) names.insert("local");
-  return {names.begin(), names.end()};
+  std::vector<std::string> names = service::NamesBelow(values_, "catalogs");
+  if (names.empty()) names.emplace_back("local");
+  return names;
 }
 
 std::map<std::string, std::string> Config::CatalogProperties(const std::string& name) const {
-  std::map<std::string, std::string> properties;
-  const std::string prefix = "catalogs." + name + ".";
-  for (const auto& [key, value] : values_) {
-    if (key.starts_with(prefix)) properties[key.substr(prefix.size())] = value.value;
-  }
-  return properties;
+  return service::SettingSection(values_, "catalogs." + name).All();
 }
 
 }  // namespace frazil::cli

@@ -7,20 +7,16 @@
 #include <vector>
 
 #include "frazil/base/result.h"
+#include "frazil/service/settings.h"
 
 namespace frazil::cli {
-
-/// One setting and where it came from ("default", "/etc/frazil/frazil.yaml:12", "FRAZIL_LIMITS__MEMORY", "-X").
-struct ConfigValue {
-  std::string value;
-  std::string origin;
-};
 
 /// The process's settings: built-in < /etc/frazil/frazil.yaml < the user's file < -c FILE < FRAZIL_* < -X
 /// (design surface.md 2.8). The user's file is $FRAZIL_HOME/frazil.yaml, else ~/.config/frazil/frazil.yaml.
 ///
-/// Unknown keys are errors that name the nearest known one; sections that are designed but not built yet are
-/// kNotSupported. `${NAME}` in values is the environment's. Immutable.
+/// Unknown keys are errors that name the nearest known one; settings that are designed but not built yet are
+/// kNotSupported (config_keys.h). In values `${NAME}` is the environment's and `${file:/path}` what the file says, without
+/// its last line break: for secrets. Immutable.
 class Config {
  public:
   struct Sources {
@@ -38,7 +34,7 @@ class Config {
   std::vector<std::string> CatalogNames() const;
   /// Properties of one catalog, e.g. {"type": "sql", "uri": ...}.
   std::map<std::string, std::string> CatalogProperties(const std::string& name) const;
-  const std::map<std::string, ConfigValue>& values() const { return values_; }
+  const service::Settings& values() const { return values_; }
 
  private:
   Config() = default;
@@ -46,7 +42,7 @@ class Config {
   Status Set(const std::string& key, const std::string& value, const std::string& origin);
 
   std::string home_;
-  std::map<std::string, ConfigValue> values_;
+  service::Settings values_;
 };
 
 }  // namespace frazil::cli

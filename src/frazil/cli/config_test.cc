@@ -109,8 +109,10 @@ TEST_F(ConfigTest, RefusesMisspeltVariablesButNotThoseOfOtherTools) {
 }
 
 TEST_F(ConfigTest, SaysWhatIsDesignedButNotThere) {
-  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"pipelines.a.topic=x"}}),
-              IsError(ErrorCode::kNotSupported, "pipelines"));
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"maintenance.defaults.expire.retain-last=1"}}),
+              IsError(ErrorCode::kNotSupported, "maintenance"));
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"pipelines.a.commit.freshness-slo=2min"}}),
+              IsError(ErrorCode::kNotSupported, "freshness-slo"));
 }
 
 TEST_F(ConfigTest, KnowsSeveralCatalogs) {
@@ -138,6 +140,47 @@ TEST_F(ConfigTest, PutsVariablesOfTheEnvironmentIn) {
               IsError(ErrorCode::kInvalidArgument, "NOT_THERE"));
   EXPECT_THAT(Config::Load({.file = {}, .overrides = {"limits.temp-dir=${WHERE"}}),
               IsError(ErrorCode::kInvalidArgument, "without"));
+}
+
+TEST_F(ConfigTest, TakesPipelinesAndNamesTheNearestOfTheirSettings) {
+  const std::string file =
+      Write("given.yaml",
+            "pipelines:\n"
+            "  user-kv:\n"
+            "    source: {topic: t, properties.bootstrap.servers: b, properties.sasl.jaas.config: x}\n"
+            "    sink:\n"
+            "      identifier-fields: [a, b]\n"
+            "      columns: {app_id: insight_id}\n");
+  Set("FRAZIL_PIPELINES__USER_KV__COMMIT__INTERVAL", "60s");
+  ASSERT_OK_AND_ASSIGN(const Config config, Config::Load({.file = file, .overrides = {}}));
+  EXPECT_EQ(config.Get("pipelines.user-kv.source.properties.bootstrap.servers"), "b");
+  EXPECT_EQ(config.Get("pipelines.user-kv.sink.columns.app_id"), "insight_id");
+  EXPECT_EQ(config.Get("pipelines.user-kv.sink.identifier-fields"), "[a, b]");
+  EXPECT_EQ(config.Get("pipelines.user-kv.commit.interval"), "60s");
+
+  const std::string wrong = Write("wrong.yaml", "pipelines:\n  user-kv:\n    sink:\n      identifer-fields: [a]\n");
+  EXPECT_THAT(Config::Load({.file = wrong, .overrides = {}}), IsError(ErrorCode::kInvalidArgument, "wrong.yaml:4"));
+  EXPECT_THAT(Config::Load({.file = wrong, .overrides = {}}),
+              IsError(ErrorCode::kInvalidArgument, "did you mean pipelines.user-kv.sink.identifier-fields?"));
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"pipelines.a=x"}}),
+              IsError(ErrorCode::kInvalidArgument, "pipelines.a"));
+}
+
+TEST_F(ConfigTest, TakesSecretsFromFiles) {
+  const std::string secret = Write("registry.secret", "me:pw\n");
+  ASSERT_OK_AND_ASSIGN(
+      const Config config,
+      Config::Load({.file = {}, .overrides = {"schema-registries.main.url=http://${file:" + secret + "}@r"}}));
+  const service::Setting& url = config.values().at("schema-registries.main.url");
+  EXPECT_EQ(url.value, "http://me:pw@r");
+  EXPECT_EQ(service::ShownValue("schema-registries.main.url", url), "********");
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"http.auth.token=${file:" + dir_.Join("absent") + "}"}}),
+              IsError(ErrorCode::kInvalidArgument, "absent"));
+}
+
+TEST_F(ConfigTest, KnowsOneVersionOfTheFile) {
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"version=1"}}), IsOk());
+  EXPECT_THAT(Config::Load({.file = {}, .overrides = {"version=2"}}), IsError(ErrorCode::kNotSupported, "version"));
 }
 
 TEST_F(ConfigTest, RefusesFilesThatAreNoMapping) {

@@ -7,6 +7,8 @@
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
+#include "frazil/io/counting_file_io.h"
+#include "frazil/maintain/procedures.h"
 #include "frazil/spec/schema.h"
 
 namespace frazil::cli {
@@ -28,7 +30,8 @@ Result<std::string> SqlitePath(const std::string& catalog, const std::string& ur
   return path;
 }
 
-Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, const std::string& name) {
+Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, const std::string& name,
+                                                      std::shared_ptr<io::FileIO> io) {
   std::map<std::string, std::string> properties = config.CatalogProperties(name);
   properties.try_emplace("type", "sql");
   properties.try_emplace("uri", "sqlite:///" + config.home() + "/catalog.db");
@@ -40,8 +43,7 @@ Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, cons
   const std::string& type = properties["type"];
   if (type != "sql") return Fail(ErrorCode::kNotSupported, "catalog type '{}' of catalog '{}'", type, name);
   FRAZIL_ASSIGN(const std::string file, SqlitePath(name, properties["uri"]));
-  return catalog::OpenSqliteCatalog({.name = name, .file = file, .warehouse = properties["warehouse"]},
-                                    io::MakeLocalFileIO());
+  return catalog::OpenSqliteCatalog({.name = name, .file = file, .warehouse = properties["warehouse"]}, std::move(io));
 }
 
 }  // namespace
@@ -57,7 +59,9 @@ Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> Context::catalo
   if (catalogs_.empty()) {
     FRAZIL_ASSIGN(const Config* settings, config());
     for (const std::string& name : settings->CatalogNames()) {
-      FRAZIL_ASSIGN(catalogs_[name], OpenCatalog(*settings, name));
+      std::shared_ptr<io::FileIO> io = io::MakeLocalFileIO();
+      if (storage_counters_) io = std::make_shared<io::CountingFileIO>(std::move(io), storage_counters_);
+      FRAZIL_ASSIGN(catalogs_[name], OpenCatalog(*settings, name, std::move(io)));
     }
   }
   return catalogs_;
@@ -120,12 +124,20 @@ Result<MemoryBudget*> Context::budget() {
   return budget_.get();
 }
 
+Result<Executor*> Context::executor() {
+  if (!executor_) {
+    FRAZIL_ASSIGN(const int num_threads, threads());
+    executor_ = std::make_unique<Executor>(num_threads);
+  }
+  return executor_.get();
+}
+
 Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   sql::SessionOptions session;
   FRAZIL_ASSIGN(session.catalogs, catalogs());
   FRAZIL_ASSIGN(session.default_catalog, default_catalog_name());
   FRAZIL_ASSIGN(session.threads, threads());
-  FRAZIL_ASSIGN(const MemoryBudget* memory, budget());
+  FRAZIL_ASSIGN(MemoryBudget* const memory, budget());
   session.memory_limit_bytes = memory->limit_bytes() / kSqlShareDenominator * kSqlShareNumerator;
   FRAZIL_ASSIGN(const Config* settings, config());
   const std::string temp = settings->Get("limits.temp-dir");
@@ -133,7 +145,38 @@ Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   session.key_index_directory = [settings](const spec::TableMetadata& metadata) {
     return KeyIndexFolder(*settings, metadata);
   };
+  session.procedures = maintain::AllProcedures();
+  FRAZIL_ASSIGN(session.executor, executor());
+  session.budget = memory;
+  session.state_directory = settings->home() + "/state";
+  session.on_notice = [this](const std::string& line) { Say(line); };
   return sql::Session::Make(std::move(session));
+}
+
+Result<service::HttpSettings> Context::http_settings() {
+  FRAZIL_ASSIGN(const Config* settings, config());
+  FRAZIL_ASSIGN(service::HttpSettings http, service::ReadHttpSettings(settings->values()));
+  if (http.is_enabled && http.token.empty()) {
+    FRAZIL_ASSIGN(http.token, service::TokenOfHome(settings->home() + "/state/http.token"));
+  }
+  return http;
+}
+
+std::shared_ptr<io::StorageCounters> Context::CountStorage() {
+  if (!storage_counters_) storage_counters_ = std::make_shared<io::StorageCounters>();
+  return storage_counters_;
+}
+
+void Context::ConfigureLog(LogLevel otherwise) const {
+  const std::string& text = options_.log_level;
+  const LogLevel level = text == "debug"   ? LogLevel::kDebug
+                         : text == "info"  ? LogLevel::kInfo
+                         : text == "warn"  ? LogLevel::kWarn
+                         : text == "error" ? LogLevel::kError
+                         : text == "off"   ? LogLevel::kOff
+                         : options_.quiet  ? LogLevel::kWarn
+                                           : otherwise;
+  Log::Configure(level, options_.log_format == "json" ? Log::Format::kJson : Log::Format::kText);
 }
 
 void Context::Say(const std::string& line) const {

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "frazil/base/executor.h"
+#include "frazil/base/log.h"
 #include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/catalog/catalog.h"
 #include "frazil/cli/config.h"
+#include "frazil/io/storage_counters.h"
+#include "frazil/service/http_settings.h"
 #include "frazil/sql/session.h"
 
 namespace frazil::cli {
@@ -22,7 +25,7 @@ struct GlobalOptions {
   std::vector<std::string> overrides;
   std::string catalog;
   std::string output;  ///< empty: by whether stdout is a terminal
-  std::string log_level = "warn";
+  std::string log_level;  ///< empty: as the command wants it
   std::string log_format = "text";
   std::string progress = "auto";
   std::string color = "auto";
@@ -45,8 +48,16 @@ class Context {
   Result<std::string> default_catalog_name();
   Result<int> threads();
   Result<MemoryBudget*> budget();
+  /// Threads for maintenance and whatever else works in parallel; lives as long as the context.
+  Result<Executor*> executor();
   Result<std::unique_ptr<sql::Session>> NewSession();
+  /// With a token: the configured one, else the home's (made when there is none).
+  Result<service::HttpSettings> http_settings();
+  /// From now on requests to the store are counted; to be called before catalogs are opened.
+  std::shared_ptr<io::StorageCounters> CountStorage();
 
+  /// `otherwise` counts where --log-level was not given; -q makes that warnings only.
+  void ConfigureLog(LogLevel otherwise) const;
   /// One line on stderr, unless quiet.
   void Say(const std::string& line) const;
 
@@ -55,6 +66,8 @@ class Context {
   std::optional<Config> config_;
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
   std::unique_ptr<MemoryBudget> budget_;
+  std::unique_ptr<Executor> executor_;
+  std::shared_ptr<io::StorageCounters> storage_counters_;
 };
 
 }  // namespace frazil::cli

@@ -14,6 +14,7 @@ enum class ExitCode {
   kUnavailable = 3,  ///< a dependency does not answer, or another process holds the work: safe to retry
   kConflict = 4,     ///< lost the commit race to the end: safe to retry
   kLimit = 5,        ///< a limit stopped it; finished work is kept
+  kUnhealthy = 10,   ///< what was asked about is not as it should be
   kInterrupted = 130,
   kTerminated = 143,
 };

@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "frazil/base/result.h"
+#include "frazil/service/quantity.h"
 
 namespace frazil::cli {
 
-/// "512MB", "1 GiB", "4096": bytes. Units are powers of 1024, as Spark and Kafka read them. kInvalidArgument.
-Result<int64_t> ParseBytes(std::string_view text);
+using service::ParseBytes;
+using service::ParseDuration;
 
 /// "1.2 GiB", for people.
 std::string FormatBytes(int64_t bytes);

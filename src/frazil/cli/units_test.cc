@@ -5,30 +5,6 @@
 namespace frazil::cli {
 namespace {
 
-using ::testing::Eq;
-
-TEST(Units, ReadBytesInEverySpelling) {
-  for (const auto& [text, bytes] : std::vector<std::pair<std::string, int64_t>>{{"0", 0},
-                                                                                {"4096", 4096},
-                                                                                {"1b", 1},
-                                                                                {"1k", 1024},
-                                                                                {"1KB", 1024},
-                                                                                {"1 KiB", 1024},
-                                                                                {"512MB", int64_t{512} << 20},
-                                                                                {"1.5g", int64_t{3} << 29},
-                                                                                {"1GiB", int64_t{1} << 30},
-                                                                                {"2tb", int64_t{2} << 40}}) {
-    EXPECT_THAT(ParseBytes(text), IsOkAnd(Eq(bytes))) << text;
-  }
-}
-
-TEST(Units, RefuseWhatIsNoNumberOfBytes) {
-  for (const char* text :
-       {"", " ", "MB", "-1", "-1MB", "1 XB", "1MB2", "1,5GB", "nan", "inf", "infinity", "9e30", "10000000TB", "0x10"}) {
-    EXPECT_THAT(ParseBytes(text), IsError(ErrorCode::kInvalidArgument, "512MB or 4GB")) << text;
-  }
-}
-
 TEST(Units, PrintForPeople) {
   EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(1023), "1023 B");

@@ -1,0 +1,71 @@
+#include "frazil/cli/plain_table.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace frazil::cli {
+namespace {
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string TsvField(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+  return text;
+}
+
+std::string Separated(const std::vector<std::string>& row, bool is_csv) {
+  std::string line;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line += is_csv ? ',' : '\t';
+    line += is_csv ? CsvField(row[i]) : TsvField(row[i]);
+  }
+  return line;
+}
+
+std::string Aligned(const std::vector<std::string>& row, const std::vector<size_t>& widths) {
+  std::string line;
+  for (size_t i = 0; i < row.size(); ++i)
+    line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
+  return line;
+}
+
+}  // namespace
+
+void PrintRows(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
+               OutputFormat format) {
+  if (format == OutputFormat::kNone) return;
+  if (format == OutputFormat::kCsv || format == OutputFormat::kTsv) {
+    const bool is_csv = format == OutputFormat::kCsv;
+    fmt::print("{}\n", Separated(header, is_csv));
+    for (const auto& row : rows) fmt::print("{}\n", Separated(row, is_csv));
+    return;
+  }
+  std::vector<size_t> widths;
+  for (const std::string& name : header) widths.push_back(name.size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  fmt::print("{}\n", Aligned(header, widths));
+  for (const auto& row : rows) fmt::print("{}\n", Aligned(row, widths));
+}
+
+std::string FormatTime(int64_t ms, int64_t now_ms) {
+  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
+  const int64_t age = std::max<int64_t>(0, (now_ms - ms) / 1000);
+  const std::string ago = age < 120      ? fmt::format("{} s", age)
+                          : age < 7200   ? fmt::format("{} min", age / 60)
+                          : age < 172800 ? fmt::format("{} h", age / 3600)
+                                         : fmt::format("{} days", age / 86400);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} ({} ago)", fmt::gmtime(seconds), ago);
+}
+
+}  // namespace frazil::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frazil/io/file_io.h"
+#include "frazil/io/storage_counters.h"
+
+namespace frazil::io {
+
+/// A FileIO that counts and times each request to the one behind it. A file that is not there is an answer, not a failure.
+/// Appends of an output file count as bytes of its one "write", the Close().
+class CountingFileIO : public FileIO {
+ public:
+  /// `counters` must not be null; it may outlive this.
+  CountingFileIO(std::shared_ptr<FileIO> inner, std::shared_ptr<StorageCounters> counters)
+      : inner_(std::move(inner)), counters_(std::move(counters)) {}
+
+  Result<std::unique_ptr<InputFile>> Open(const std::string& path) const override;
+  Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
+  Status Delete(const std::vector<std::string>& paths) override;
+  Result<std::vector<FileInfo>> List(const std::string& prefix) const override;
+  Result<bool> Exists(const std::string& path) const override;
+
+ private:
+  std::shared_ptr<FileIO> inner_;
+  std::shared_ptr<StorageCounters> counters_;
+};
+
+}  // namespace frazil::io

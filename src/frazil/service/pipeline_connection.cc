@@ -1,0 +1,173 @@
+#include "frazil/service/pipeline_connection.h"
+
+#include <algorithm>
+
+#include "frazil/ingest/avro_record_decoder.h"
+#include "frazil/ingest/avro_schema_cache.h"
+#include "frazil/ingest/avro_table_schema.h"
+#include "frazil/ingest/dead_letter_topic.h"
+#include "frazil/ingest/identifier_fields.h"
+#include "frazil/ingest/json_record_decoder.h"
+#include "frazil/ingest/kafka_source.h"
+#include "frazil/ingest/registry_client.h"
+#include "frazil/service/create_statement.h"
+
+namespace frazil::service {
+namespace {
+
+using ingest::RecordFormat;
+
+class IngestPipeline : public ServedPipeline {
+ public:
+  explicit IngestPipeline(std::unique_ptr<ingest::Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+  Status Run() override { return pipeline_->Run(); }
+  void Stop(std::chrono::milliseconds deadline) override { pipeline_->Stop(deadline); }
+  void Pause() override { pipeline_->Pause(); }
+  void Resume() override { pipeline_->Resume(); }
+  void Drain() override { pipeline_->Drain(); }
+  ingest::PipelineStatus status() const override { return pipeline_->status(); }
+
+ private:
+  std::unique_ptr<ingest::Pipeline> pipeline_;
+};
+
+/// Columns may come from headers, and a dead letter keeps those of its record.
+bool WantsHeaders(const PipelineConfig& config) {
+  const std::map<std::string, std::string>& sources = config.columns.source_of;
+  return !config.dead_letter_topic.empty() || std::any_of(sources.begin(), sources.end(), [](const auto& entry) {
+    return entry.second.starts_with("$headers.");
+  });
+}
+
+Result<std::shared_ptr<catalog::Catalog>> CatalogOf(const PipelineConfig& config, const PipelineResources& resources) {
+  const std::string& name = config.catalog.empty() ? resources.default_catalog : config.catalog;
+  const auto found = resources.catalogs.find(name);
+  if (found == resources.catalogs.end()) return Fail(ErrorCode::kNotFound, "catalog not found: '{}'", name);
+  return found->second;
+}
+
+/// The registry's newest schema of the topic's keys or values, under Confluent's usual subject.
+Result<format::AvroNodePtr> NewestSchema(const std::shared_ptr<ingest::SchemaRegistry>& registry,
+                                         const std::string& subject) {
+  auto newest = registry->Latest(subject);
+  if (!newest) {
+    Error error = std::move(newest).error();
+    if (error.code() != ErrorCode::kNotFound) return tl::unexpected(std::move(error));
+    return tl::unexpected(std::move(error).WithHint(
+        "a table cannot be made before a schema is registered; sink.schema says its columns"));
+  }
+  return ingest::AvroSchemaCache(registry).Parse(**newest);
+}
+
+/// Null where no records go there.
+Result<std::unique_ptr<ingest::DeadLetters>> OpenDeadLetters(const PipelineConfig& config) {
+  if (config.dead_letter_topic.empty()) return nullptr;
+  return ingest::MakeDeadLetterTopic(
+      {.topic = config.dead_letter_topic, .source_topic = config.topic, .properties = config.kafka_properties});
+}
+
+Result<std::string> ColumnsOfNewTable(const PipelineConfig& config) {
+  if (!config.schema.empty()) return config.schema;
+  if (config.columns.value_format != RecordFormat::kAvroConfluent) {
+    return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the columns of a new table are not known: " + config.id)
+                              .WithHint("sink.schema: \"id bigint, name string\""));
+  }
+  FRAZIL_ASSIGN(const auto registry, OpenPipelineRegistry(config));
+  FRAZIL_ASSIGN(const format::AvroNodePtr value, NewestSchema(registry, config.topic + "-value"));
+  format::AvroNodePtr key;
+  if (config.columns.key_format == RecordFormat::kAvroConfluent) {
+    FRAZIL_ASSIGN(key, NewestSchema(registry, config.topic + "-key"));
+  }
+  FRAZIL_ASSIGN(const spec::SchemaPtr schema,
+                ingest::TableSchemaFor(*value, key.get(), config.columns, config.identifier_fields));
+  return ColumnsText(*schema);
+}
+
+Status CreateTable(const PipelineConfig& config, const PipelineResources& resources, catalog::Catalog& catalog) {
+  FRAZIL_ASSIGN(const std::string columns, ColumnsOfNewTable(config));
+  if (!catalog.LoadNamespace(config.table.levels)) {
+    Status created = catalog.CreateNamespace(config.table.levels, {});
+    if (!created && created.error().code() != ErrorCode::kAlreadyExists) return created;
+  }
+  PipelineConfig named = config;
+  named.catalog = catalog.name();
+  FRAZIL_TRY(resources.execute_sql(CreateTableStatement(named, columns)));
+  if (resources.on_notice) resources.on_notice(config.id, "created table " + named.TableText());
+  return {};
+}
+
+}  // namespace
+
+Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const PipelineResources& resources, bool create) {
+  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config, resources));
+  auto loaded = table::Table::Load(catalog, config.table);
+  if (loaded || loaded.error().code() != ErrorCode::kNotFound) return loaded;
+  if (!create) return loaded;
+  if (!config.create_if_missing) {
+    return tl::unexpected(std::move(loaded).error().WithHint("sink.create-if-missing: true makes it"));
+  }
+  FRAZIL_TRY(CreateTable(config, resources, *catalog));
+  return table::Table::Load(catalog, config.table);
+}
+
+Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(const PipelineConfig& config, MemoryBudget* budget,
+                                                                 std::function<void(const std::string&)> on_notice) {
+  return ingest::MakeKafkaSource({.topic = config.topic,
+                                  .properties = config.kafka_properties,
+                                  .with_headers = WantsHeaders(config),
+                                  .budget = budget,
+                                  .on_notice = std::move(on_notice)});
+}
+
+Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config) {
+  if (config.registry.empty()) return nullptr;
+  FRAZIL_ASSIGN(ingest::RegistryOptions options, ingest::ParseRegistryOptions(config.registry));
+  FRAZIL_ASSIGN(auto registry, ingest::MakeRegistryClient(std::move(options)));
+  return std::shared_ptr<ingest::SchemaRegistry>(std::move(registry));
+}
+
+Result<std::unique_ptr<ingest::RecordDecoder>> OpenPipelineDecoder(const PipelineConfig& config,
+                                                                   spec::SchemaPtr table_schema) {
+  FRAZIL_ASSIGN(auto registry, OpenPipelineRegistry(config));
+  if (config.columns.value_format == RecordFormat::kJson) {
+    return ingest::MakeJsonRecordDecoder(std::move(table_schema), config.columns, std::move(registry));
+  }
+  return ingest::MakeAvroRecordDecoder(std::move(table_schema), config.columns, std::move(registry));
+}
+
+Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& config,
+                                                        const PipelineResources& resources) {
+  std::function<void(const std::string&)> on_notice;
+  if (resources.on_notice) {
+    on_notice = [id = config.id, say = resources.on_notice](const std::string& line) { say(id, line); };
+  }
+  FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
+  FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
+  FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice));
+  FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema()));
+  FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config));
+
+  ingest::PipelineOptions options = config.ToOptions();
+  options.writer = resources.writer;
+  options.dedupe = resources.dedupe;
+  options.upgrade_table = resources.upgrade_table;
+  options.is_bounded = options.is_bounded || resources.is_bounded;
+  options.index_directory = resources.index_directory ? resources.index_directory(*table.metadata()) : "";
+  options.executor = resources.executor;
+  options.budget = resources.budget;
+  options.on_notice = std::move(on_notice);
+  return std::make_unique<IngestPipeline>(std::make_unique<ingest::Pipeline>(
+      std::move(table), std::move(source), std::move(decoder), std::move(dead_letters), std::move(options)));
+}
+
+PipelineMember MemberOf(const PipelineConfig& config, const PipelineResources& resources) {
+  return {.id = config.id,
+          .topic = config.topic,
+          .catalog = config.catalog.empty() ? resources.default_catalog : config.catalog,
+          .namespace_text = catalog::NamespaceText(config.table.levels),
+          .table = config.table.name,
+          .commit_interval = config.commit_interval,
+          .open = [&config, &resources] { return ConnectPipeline(config, resources); }};
+}
+
+}  // namespace frazil::service

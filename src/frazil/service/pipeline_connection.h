@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "frazil/base/executor.h"
+#include "frazil/base/memory_budget.h"
+#include "frazil/base/result.h"
+#include "frazil/catalog/catalog.h"
+#include "frazil/ingest/record_decoder.h"
+#include "frazil/ingest/record_source.h"
+#include "frazil/ingest/schema_registry.h"
+#include "frazil/service/pipeline_config.h"
+#include "frazil/service/pipeline_set.h"
+#include "frazil/table/table.h"
+
+namespace frazil::service {
+
+/// What the pipelines of a process share. Pointers may be null where ingest::PipelineOptions says so, and outlive the
+/// pipelines.
+struct PipelineResources {
+  std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs;
+  std::string default_catalog;
+  /// Runs one statement of SQL: tables that are missing are created by it. Any thread.
+  std::function<Status(const std::string& statement)> execute_sql;
+  /// Folder of a table's key index.
+  std::function<std::string(const spec::TableMetadata&)> index_directory;
+  Executor* executor = nullptr;
+  MemoryBudget* budget = nullptr;
+  std::string writer;
+  bool upgrade_table = false;
+  bool is_bounded = false;  ///< all of them, whatever their configuration says
+  ingest::Dedupe dedupe = ingest::Dedupe::kRefuse;
+  std::function<void(const std::string& pipeline, const std::string& line)> on_notice;  ///< any thread
+};
+
+/// The table of a pipeline. kNotFound with the hint when it is not there; with `create` it is made where the configuration
+/// says so, its columns from `sink.schema` or else from the newest schemas in the registry.
+Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const PipelineResources& resources, bool create);
+
+/// The topic. kUnavailable, kInvalidArgument, kNotSupported naming properties of Kafka.
+Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(
+    const PipelineConfig& config, MemoryBudget* budget = nullptr,
+    std::function<void(const std::string&)> on_notice = nullptr);
+
+/// Null where records need no registry.
+Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config);
+
+Result<std::unique_ptr<ingest::RecordDecoder>> OpenPipelineDecoder(const PipelineConfig& config,
+                                                                   spec::SchemaPtr table_schema);
+
+/// Everything together, ready to run.
+Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& config,
+                                                        const PipelineResources& resources);
+
+/// How a process that runs it calls it. `config` and `resources` are kept by reference.
+PipelineMember MemberOf(const PipelineConfig& config, const PipelineResources& resources);
+
+}  // namespace frazil::service
