@@ -308,6 +308,32 @@ def test_no_broker_at_all_is_unavailable_with_the_reason(broker):
         assert raised.value.code == "Unavailable" and "127.0.0.1:1" in raised.value.message
 
 
+# ---- dead letters
+
+def test_dead_letters_keep_the_record_and_say_where_it_came_from_and_why(broker):
+    topic, letters = broker.create_topic(), broker.create_topic()
+    broker.produce(topic, [{"key": b"a", "value": b"\x00bad", "timestamp": 1700000000123, "headers": [("h", b"x"), ("n", None)]},
+                           (None, None), (b"", b"")])
+    with Source(broker, topic, headers=True) as source:
+        source.assign({0: 0})
+        source.ask(f"reject {letters} 3 not Avro: 4 bytes")
+    found = broker.read(letters)
+    assert [(m.key(), m.value()) for m in found] == [(b"a", b"\x00bad"), (None, None), (b"", b"")]
+    assert found[0].timestamp()[1] == 1700000000123
+    assert found[0].headers() == [("h", b"x"), ("n", None), ("frazil.reason", b"not Avro: 4 bytes"),
+                                  ("frazil.topic", topic.encode()), ("frazil.partition", b"0"), ("frazil.offset", b"0")]
+    assert found[2].headers()[-1] == ("frazil.offset", b"2")
+
+
+def test_a_dead_letter_topic_that_does_not_exist_is_not_found(broker):
+    topic = broker.create_topic()
+    with Source(broker, topic) as source:
+        source.assign({0: 0})
+        with pytest.raises(SourceError, match="no-such-letters") as raised:
+            source.ask("reject no-such-letters 1 why")
+        assert raised.value.code == "NotFound"
+
+
 # ---- properties
 
 def test_javas_properties_reach_the_broker(broker):

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frazil/base/error.h"
+#include "frazil/ingest/dead_letter_topic.h"
 #include "frazil/ingest/kafka_source.h"
 
 namespace {
@@ -110,7 +111,26 @@ Json Count(RecordSource& source) {
   }
 }
 
-Json Answer(RecordSource& source, const std::string& line) {
+/// Writes what the next polls bring to a dead-letter topic: "reject TOPIC COUNT reason ...".
+Json Reject(RecordSource& source, frazil::ingest::DeadLetterTopicOptions options, std::istringstream& words) {
+  size_t count = 0;
+  std::string reason;
+  words >> options.topic >> count;
+  std::getline(words >> std::ws, reason);
+  const auto letters = MakeDeadLetterTopic(std::move(options));
+  if (!letters) return Done(letters);
+  while (count > 0) {
+    const auto records = source.Poll(count, std::chrono::milliseconds(1'000));
+    if (!records) return Done(records);
+    for (const SourceRecord& record : *records) {
+      if (const auto added = (*letters)->Add(record, reason); !added) return Done(added);
+    }
+    count -= records->size();
+  }
+  return Done((*letters)->Flush());
+}
+
+Json Answer(RecordSource& source, const frazil::ingest::KafkaSourceOptions& options, const std::string& line) {
   std::istringstream words(line);
   std::string command;
   words >> command;
@@ -152,6 +172,7 @@ Json Answer(RecordSource& source, const std::string& line) {
   if (command == "pause") return Done(source.Pause());
   if (command == "resume") return Done(source.Resume());
   if (command == "store") return Done(source.StoreCommitted(ReadPositions(words)));
+  if (command == "reject") return Reject(source, {"", options.topic, options.properties}, words);
   return {{"error", "unknown command"}, {"message", line}};
 }
 
@@ -178,7 +199,7 @@ int main(int argc, char** argv) {
   std::cout << made.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
   if (!source) return 1;
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << Answer(**source, line).dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+    std::cout << Answer(**source, options, line).dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
   }
   return 0;
 }

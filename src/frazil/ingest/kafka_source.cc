@@ -19,6 +19,8 @@ constexpr milliseconds kStoreTimeout{5'000};
 constexpr int64_t kDefaultQueueBytes = int64_t{64} << 20;
 constexpr int64_t kMaxQueueBytes = int64_t{256} << 20;
 constexpr int64_t kMinQueueBytes = int64_t{4} << 20;
+constexpr int64_t kMinFetchBytes = int64_t{1} << 20;
+constexpr int64_t kOverheadPerRecord = 512;
 constexpr char kResetHint[] =
     "stop and decide: frazil pipeline reset-offsets PIPELINE --to earliest reads again what the topic holds, frazil "
     "pipeline resync PIPELINE also deletes the rows that it no longer has";
@@ -487,10 +489,10 @@ Result<std::unique_ptr<RecordSource>> MakeKafkaSource(const KafkaSourceOptions& 
   }
   const auto set = [&](const char* name, std::string value) { config.values.insert_or_assign(name, std::move(value)); };
   const auto prefer = [&](const char* name, std::string value) { config.values.try_emplace(name, std::move(value)); };
-  // One half waits in the queue, the other may be on its way into it.
-  prefer("queued.max.messages.kbytes", std::to_string(bytes / 2 / 1024));
-  prefer("fetch.max.bytes", std::to_string(std::max(bytes / 2, int64_t{1} << 20)));
-  prefer("queued.min.messages", "1000000");
+  // librdkafka counts the bytes of queued records, but not what it needs for each besides, nor what is on its way.
+  prefer("queued.max.messages.kbytes", std::to_string(bytes / 4 / 1024));
+  prefer("queued.min.messages", std::to_string(std::max<int64_t>(1'000, bytes / 4 / kOverheadPerRecord)));
+  prefer("fetch.max.bytes", std::to_string(std::max(bytes / 8, kMinFetchBytes)));
   prefer("reconnect.backoff.max.ms", "2000");  // a broker that comes back is noticed soon
   prefer("check.crcs", "true");
   prefer("client.id", "frazil");
