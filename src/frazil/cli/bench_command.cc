@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "frazil/cli/units.h"
 #include "frazil/ingest/change_generator.h"
 #include "frazil/ingest/kafka_producer.h"
+#include "frazil/ingest/kafka_source.h"
 
 namespace frazil::cli {
 namespace {
@@ -21,6 +23,8 @@ constexpr int64_t kProducerQueueBytes = int64_t{256} << 20;
 /// The rate is held from one group of records to the next.
 constexpr int64_t kPaceEvery = 500;
 constexpr size_t kWriteBytes = size_t{1} << 20;
+constexpr size_t kPollRecords = 10'000;
+constexpr std::chrono::milliseconds kPollTimeout{200};
 
 struct GenOptions {
   KafkaOptions kafka;
@@ -29,6 +33,13 @@ struct GenOptions {
   std::string output;  ///< file, or "-"
   std::string state;   ///< file for the rows that the changes come to
   int64_t rate = 0;    ///< records a second; 0: as fast as can be
+  int64_t skip = 0;    ///< records at the beginning that an earlier run has written
+};
+
+struct ConsumeOptions {
+  KafkaOptions kafka;
+  std::string topic;
+  int64_t records = 0;  ///< 0: all that are there
 };
 
 /// Where changes go.
@@ -159,9 +170,10 @@ Result<ExitCode> RunGen(Context& context, const GenOptions& options) {
   const auto started = Monotonic::now();
   int64_t records = 0;
   ingest::GeneratedRow row;
-  while (!interrupt.stop()) {
+  for (int64_t number = 0; !interrupt.stop(); ++number) {
     const auto change = generator.Next();
     if (!change) break;
+    if (number < options.skip) continue;
     generator.Fill(*change, row);
     FRAZIL_TRY(sink->Add(*change, row));
     Pace(++records, options.rate, started);
@@ -171,6 +183,44 @@ Result<ExitCode> RunGen(Context& context, const GenOptions& options) {
   context.Say(fmt::format("{} records in {:.1f} s, {} records/s", FormatCount(records), seconds,
                           FormatCount(static_cast<int64_t>(static_cast<double>(records) / std::max(seconds, 1e-3)))));
   if (!options.state.empty()) FRAZIL_TRY(WriteState(generator, options.state));
+  return interrupt.stop() ? InterruptGuard::exit_code() : ExitCode::kOk;
+}
+
+/// Reads a topic from its beginning with the client of pipelines and throws the records away: what a pipeline cannot be
+/// faster than.
+Result<ExitCode> RunConsume(Context& context, const ConsumeOptions& options) {
+  ingest::KafkaSourceOptions source_options;
+  FRAZIL_ASSIGN(source_options.properties, ReadKafkaOptions(options.kafka));
+  source_options.topic = options.topic;
+  FRAZIL_ASSIGN(source_options.budget, context.budget());
+  FRAZIL_ASSIGN(const std::unique_ptr<ingest::RecordSource> source, ingest::MakeKafkaSource(source_options));
+  FRAZIL_ASSIGN(const auto bounds, source->Bounds());
+  ingest::SourcePositions begin;
+  for (const auto& [partition, bound] : bounds) begin[partition].next = bound.log_start;
+  FRAZIL_TRY(source->Assign(begin));
+
+  auto is_at_end = [&] {
+    const ingest::SourcePositions positions = source->Positions();
+    return std::all_of(bounds.begin(), bounds.end(), [&](const auto& bound) {
+      const auto position = positions.find(bound.first);
+      return position != positions.end() && position->second.next >= bound.second.end;
+    });
+  };
+  const InterruptGuard interrupt;
+  const auto started = Monotonic::now();
+  int64_t records = 0;
+  int64_t bytes = 0;
+  while (!interrupt.stop() && (options.records == 0 || records < options.records)) {
+    FRAZIL_ASSIGN(const auto polled, source->Poll(kPollRecords, kPollTimeout));
+    for (const ingest::SourceRecord& record : polled) {
+      bytes += static_cast<int64_t>(record.key.value_or("").size() + record.value.value_or("").size());
+    }
+    records += static_cast<int64_t>(polled.size());
+    if (polled.empty() && is_at_end()) break;
+  }
+  const double seconds = std::chrono::duration<double>(Monotonic::now() - started).count();
+  context.Say(fmt::format("{} records, {} in {:.1f} s, {} records/s", FormatCount(records), FormatBytes(bytes), seconds,
+                          FormatCount(static_cast<int64_t>(static_cast<double>(records) / std::max(seconds, 1e-3)))));
   return interrupt.stop() ? InterruptGuard::exit_code() : ExitCode::kOk;
 }
 
@@ -188,6 +238,7 @@ void AddBenchCommand(CLI::App& program, Action& action) {
                   "File of JSON lines (`frazil ingest --format json-kv`); - for standard output");
   gen->add_option("--state", options->state, "File for the rows that the changes come to, as JSON lines");
   gen->add_option("-n,--records", changes.records, "Records")->capture_default_str();
+  gen->add_option("--skip", options->skip, "Records at the beginning to leave out: an earlier run has written them");
   gen->add_option("--seed", changes.seed, "Another seed, other records")->capture_default_str();
   gen->add_option("--rate", options->rate, "Records a second; default: as fast as can be")->check(CLI::PositiveNumber);
   gen->add_option("--keys", changes.initial_keys, "Inserts that come first")->capture_default_str();
@@ -210,6 +261,14 @@ void AddBenchCommand(CLI::App& program, Action& action) {
       "5000000\n"
       "  frazil bench gen --to changes.jsonl -n 100000 --state rows.jsonl");
   gen->callback([&action, options] { action = [options](Context& context) { return RunGen(context, *options); }; });
+
+  CLI::App* consume = command->add_subcommand("consume", "Reads a topic and throws the records away");
+  auto consumed = std::make_shared<ConsumeOptions>();
+  AddKafkaOptions(*consume, consumed->kafka);
+  consume->add_option("--topic", consumed->topic, "Topic")->required();
+  consume->add_option("-n,--records", consumed->records, "Records; default: all that are there");
+  consume->callback(
+      [&action, consumed] { action = [consumed](Context& context) { return RunConsume(context, *consumed); }; });
 }
 
 }  // namespace frazil::cli
