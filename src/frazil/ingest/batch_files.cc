@@ -14,6 +14,9 @@ namespace {
 /// Other engines' orphan removal may take files that no snapshot names after a day; nobody's clock is that wrong.
 constexpr int64_t kMaxFileAgeMs = int64_t{12} * 3'600 * 1'000;
 
+/// After so long (a process that slept) it is looked whether they are still there.
+constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
+
 /// More rows than this part of the batch are not patched: the file would be mostly dead.
 constexpr size_t kMaxPatchedPart = 4;
 
@@ -59,8 +62,16 @@ std::vector<T> Permuted(const std::vector<T>& values, const std::vector<uint32_t
 
 }  // namespace
 
-bool BatchFiles::CanUse(const WrittenFiles& written, const spec::TableMetadata& metadata) const {
-  if (clock_.NowMs() - written.written_at_ms > kMaxFileAgeMs) return false;
+Result<bool> BatchFiles::CanUse(const WrittenFiles& written, const table::Table& base) const {
+  const spec::TableMetadata& metadata = *base.metadata();
+  const int64_t age_ms = clock_.NowMs() - written.written_at_ms;
+  if (age_ms > kMaxFileAgeMs) return false;
+  for (const spec::DataFile& file : written.files) {
+    if (age_ms <= kLookAfterMs) break;
+    const auto opened = base.io()->Open(file.file_path);
+    if (!opened && opened.error().code() != ErrorCode::kNotFound) return tl::unexpected(opened.error());
+    if (!opened || (*opened)->size_bytes() != file.file_size_in_bytes) return false;
+  }
   // A spec without fields can be added again; another one that is gone took the meaning of the tuples with it.
   return written.spec.fields().empty() || FindSpecByContent(metadata, written.spec) != nullptr;
 }
@@ -80,7 +91,11 @@ Result<CommittedRows> BatchFiles::For(const table::Table& base, const Resolution
   CommittedRows committed;
   if (resolution.rows.empty()) return committed;
   std::vector<size_t> changed;  // into the rows
-  if (main_ && CanUse(*main_, metadata)) {
+  bool is_usable = false;
+  if (main_) {
+    FRAZIL_ASSIGN(is_usable, CanUse(*main_, base));
+  }
+  if (is_usable) {
     for (size_t i = 0; i < main_->rows.size(); ++i) {
       if (main_->rows[i].row_id != resolution.row_ids[i]) changed.push_back(i);
     }
@@ -115,18 +130,21 @@ Result<CommittedRows> BatchFiles::For(const table::Table& base, const Resolution
     std::erase_if(committed.files, [&](const spec::DataFile& file) { return file.file_path == path; });
   }
   if (patch_rows.empty()) return committed;
-  const auto is_same_patch = [&] {
-    if (!patch_ || !CanUse(*patch_, metadata) || patch_->rows.size() != patch_rows.size()) return false;
-    for (size_t i = 0; i < patch_rows.size(); ++i) {
-      if (patch_->rows[i].row != patch_rows[i] || patch_->rows[i].row_id != patch_ids[i]) return false;
-    }
-    return true;
-  };
-  if (!is_same_patch()) {
+  FRAZIL_ASSIGN(const bool is_same_patch, IsSamePatch(base, patch_rows, patch_ids));
+  if (!is_same_patch) {
     FRAZIL_ASSIGN(patch_, Write(base, patch_rows, patch_ids, main_->spec));
   }
   AddFiles(*patch_, metadata, committed);
   return committed;
+}
+
+Result<bool> BatchFiles::IsSamePatch(const table::Table& base, const std::vector<int64_t>& rows,
+                                     const std::vector<std::optional<spec::RowId>>& row_ids) const {
+  if (!patch_ || patch_->rows.size() != rows.size()) return false;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (patch_->rows[i].row != rows[i] || patch_->rows[i].row_id != row_ids[i]) return false;
+  }
+  return CanUse(*patch_, base);
 }
 
 Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, const std::vector<int64_t>& rows,

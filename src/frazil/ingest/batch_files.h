@@ -72,7 +72,10 @@ class BatchFiles {
     int64_t written_at_ms = 0;
   };
 
-  bool CanUse(const WrittenFiles& written, const spec::TableMetadata& metadata) const;
+  /// Whether files of an earlier attempt may be committed on `base`.
+  Result<bool> CanUse(const WrittenFiles& written, const table::Table& base) const;
+  Result<bool> IsSamePatch(const table::Table& base, const std::vector<int64_t>& rows,
+                           const std::vector<std::optional<spec::RowId>>& row_ids) const;
   Result<WrittenFiles> Write(const table::Table& base, const std::vector<int64_t>& rows,
                              const std::vector<std::optional<spec::RowId>>& row_ids,
                              const std::optional<spec::PartitionSpec>& wanted_spec);

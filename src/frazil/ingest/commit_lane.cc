@@ -97,7 +97,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
     // The request may have arrived after all, by itself or by a proxy that sent it twice: the table knows.
     FRAZIL_ASSIGN(const FenceState state, AskTable(frozen));
     if (state == FenceState::kAtEnd) {
-      Count(commit, {});
+      if (!is_fenced) Count(commit, {});  // else another copy of this pipeline committed it
       done.sizes = commit.sizes();
       break;
     }

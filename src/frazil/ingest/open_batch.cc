@@ -15,8 +15,8 @@ Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema
   FRAZIL_TRY(decoder_.UseSchema(schema));
   schema_ = std::move(schema);
   schema_change_.reset();
-  ranges_.clear();
-  newest_timestamp_ms_.clear();
+  partitions_.clear();
+  last_ = nullptr;
   memory_ = {};
   num_records_ = 0;
   AddPartitions(positions);
@@ -25,27 +25,30 @@ Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema
 
 void OpenBatch::AddPartitions(const SourcePositions& positions) {
   for (const auto& [partition, offset] : positions) {
-    ranges_.try_emplace(partition, OffsetRange{offset.next, offset.next, offset.leader_epoch});
+    partitions_.try_emplace(
+        partition, Partition{.range = {offset.next, offset.next, offset.leader_epoch}, .newest_timestamp_ms = {}});
   }
 }
 
 void OpenBatch::Passed(const SourceRecord& record) {
-  OffsetRange& range = ranges_[record.partition];
-  range.end = record.offset + 1;
-  if (record.leader_epoch) range.leader_epoch = record.leader_epoch;
+  if (last_ == nullptr || record.partition != last_partition_) {
+    last_partition_ = record.partition;
+    last_ = &partitions_[record.partition];
+  }
+  last_->range.end = record.offset + 1;
+  if (record.leader_epoch) last_->range.leader_epoch = record.leader_epoch;
   if (record.timestamp_ms) {
-    int64_t& newest = newest_timestamp_ms_.try_emplace(record.partition, INT64_MIN).first->second;
-    newest = std::max(newest, *record.timestamp_ms);
+    last_->newest_timestamp_ms = std::max(last_->newest_timestamp_ms.value_or(INT64_MIN), *record.timestamp_ms);
   }
   ++num_records_;
 }
 
 void OpenBatch::PassedAll(const SourcePositions& positions) {
   for (const auto& [partition, offset] : positions) {
-    const auto range = ranges_.find(partition);
-    if (range == ranges_.end() || range->second.end >= offset.next) continue;
-    range->second.end = offset.next;
-    if (offset.leader_epoch) range->second.leader_epoch = offset.leader_epoch;
+    const auto found = partitions_.find(partition);
+    if (found == partitions_.end() || found->second.range.end >= offset.next) continue;
+    found->second.range.end = offset.next;
+    if (offset.leader_epoch) found->second.range.leader_epoch = offset.leader_epoch;
   }
 }
 
@@ -64,14 +67,14 @@ Status OpenBatch::Reserve() {
 }
 
 bool OpenBatch::has_progress() const {
-  return std::any_of(ranges_.begin(), ranges_.end(),
-                     [](const auto& range) { return range.second.end > range.second.start; });
+  return std::any_of(partitions_.begin(), partitions_.end(),
+                     [](const auto& entry) { return entry.second.range.end > entry.second.range.start; });
 }
 
 SourcePositions OpenBatch::next() const {
   SourcePositions positions;
-  for (const auto& [partition, range] : ranges_) {
-    positions[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
+  for (const auto& [number, partition] : partitions_) {
+    positions[number] = {.next = partition.range.end, .leader_epoch = partition.range.leader_epoch};
   }
   return positions;
 }
@@ -81,16 +84,15 @@ SourcePositions OpenBatch::next() const {
 std::optional<int64_t> OpenBatch::ValidThrough(const std::map<int32_t, PartitionBounds>& ends) const {
   std::optional<int64_t> oldest_lagging;
   std::optional<int64_t> newest;
-  for (const auto& [partition, range] : ranges_) {
-    const auto timestamp = newest_timestamp_ms_.find(partition);
-    const auto end = ends.find(partition);
-    const bool lags = end == ends.end() || range.end < end->second.end;
-    if (timestamp == newest_timestamp_ms_.end()) {
+  for (const auto& [number, partition] : partitions_) {
+    const auto end = ends.find(number);
+    const bool lags = end == ends.end() || partition.range.end < end->second.end;
+    if (!partition.newest_timestamp_ms) {
       if (lags) return std::nullopt;
       continue;
     }
-    newest = std::max(newest.value_or(INT64_MIN), timestamp->second);
-    if (lags) oldest_lagging = std::min(oldest_lagging.value_or(INT64_MAX), timestamp->second);
+    newest = std::max(newest.value_or(INT64_MIN), *partition.newest_timestamp_ms);
+    if (lags) oldest_lagging = std::min(oldest_lagging.value_or(INT64_MAX), *partition.newest_timestamp_ms);
   }
   return oldest_lagging ? oldest_lagging : newest;
 }
@@ -98,7 +100,6 @@ std::optional<int64_t> OpenBatch::ValidThrough(const std::map<int32_t, Partition
 Result<FrozenBatch> OpenBatch::Freeze(const std::map<int32_t, PartitionBounds>& ends) {
   FrozenBatch frozen;
   FRAZIL_ASSIGN(frozen.batch, decoder_.Finish());
-  frozen.batch.ranges = ranges_;
   frozen.batch.valid_through_ms = ValidThrough(ends);
   frozen.batch.key_schema_ids = decoder_.key_schema_ids();
   frozen.batch.value_schema_ids = decoder_.value_schema_ids();
@@ -106,7 +107,10 @@ Result<FrozenBatch> OpenBatch::Freeze(const std::map<int32_t, PartitionBounds>& 
   frozen.schema_change = std::exchange(schema_change_, std::nullopt);
   frozen.memory = std::move(memory_);
   frozen.num_records = std::exchange(num_records_, 0);
-  for (auto& [partition, range] : ranges_) range.start = range.end;
+  for (auto& [number, partition] : partitions_) {
+    frozen.batch.ranges[number] = partition.range;
+    partition.range.start = partition.range.end;
+  }
   return frozen;
 }
 

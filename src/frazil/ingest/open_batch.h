@@ -64,8 +64,13 @@ class OpenBatch {
   MemoryBudget* const budget_;
   spec::SchemaPtr schema_;
   std::optional<SchemaChange> schema_change_;
-  OffsetRanges ranges_;
-  std::map<int32_t, int64_t> newest_timestamp_ms_;  ///< by partition, of all batches
+  struct Partition {
+    OffsetRange range;
+    std::optional<int64_t> newest_timestamp_ms;  ///< of all batches
+  };
+  std::map<int32_t, Partition> partitions_;
+  int32_t last_partition_ = -1;  ///< records come in runs of one partition
+  Partition* last_ = nullptr;
   MemoryBudget::Reservation memory_;
   int64_t num_records_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_value.h"
+#include "frazil/write/bucket_numbers.h"
 
 namespace frazil::write {
 namespace {
@@ -79,10 +80,15 @@ Result<uint32_t> Partitioner::OrdinalOf(Field& field, const arrow::Array& source
   FRAZIL_ASSIGN(spec::Value value, format::ValueAt(source, field.source_type, row));
   if (auto found = field.ordinal_by_source.find(value); found != field.ordinal_by_source.end()) return found->second;
   FRAZIL_ASSIGN(spec::Value result, field.transform.Apply(field.source_type, value));
-  auto [slot, inserted] = field.ordinal_by_result.try_emplace(result, static_cast<uint32_t>(field.results.size()));
-  if (inserted) field.results.push_back(std::move(result));
+  const uint32_t ordinal = field.OrdinalOfResult(std::move(result));
   if (field.ordinal_by_source.size() >= kMaxRemembered) field.ordinal_by_source.clear();
-  field.ordinal_by_source.emplace(std::move(value), slot->second);
+  field.ordinal_by_source.emplace(std::move(value), ordinal);
+  return ordinal;
+}
+
+uint32_t Partitioner::Field::OrdinalOfResult(spec::Value result) {
+  const auto [slot, is_new] = ordinal_by_result.try_emplace(result, static_cast<uint32_t>(results.size()));
+  if (is_new) results.push_back(std::move(result));
   return slot->second;
 }
 
@@ -94,6 +100,24 @@ Result<std::vector<uint32_t>> Partitioner::OrdinalsOf(Field& field, const arrow:
     return ordinals;
   }
   FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, SourceColumn(batch, field.path));
+  if (field.transform.kind() == spec::Transform::Kind::kBucket) {
+    // Keys are often bucketed, and no two are alike: remembering them would cost more than their hash.
+    const auto num_buckets = static_cast<uint32_t>(field.transform.parameter());
+    if (const auto numbers = BucketNumbers(*source, rows, num_buckets)) {
+      std::unordered_map<uint32_t, uint32_t> ordinal_of_bucket;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        const uint32_t number = (*numbers)[i];
+        const auto [slot, is_new] = ordinal_of_bucket.try_emplace(number, 0);
+        if (is_new) {
+          spec::Value bucket;
+          if (number != num_buckets) bucket = static_cast<int32_t>(number);
+          slot->second = field.OrdinalOfResult(std::move(bucket));
+        }
+        ordinals[i] = slot->second;
+      }
+      return ordinals;
+    }
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     FRAZIL_ASSIGN(ordinals[i], OrdinalOf(field, *source, rows[i]));
   }

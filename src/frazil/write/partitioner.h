@@ -54,6 +54,8 @@ class Partitioner {
     std::unordered_map<spec::Value, uint32_t, Hash, Equal> ordinal_by_source;
     std::unordered_map<spec::Value, uint32_t, Hash, Equal> ordinal_by_result;
     std::vector<spec::Value> results;
+
+    uint32_t OrdinalOfResult(spec::Value result);
   };
   Result<uint32_t> OrdinalOf(Field& field, const arrow::Array& source, int64_t row);
   /// Ordinals of one field's results by row.

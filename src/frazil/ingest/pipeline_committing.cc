@@ -1,0 +1,79 @@
+#include "frazil/ingest/pipeline_impl.h"
+
+#include "frazil/base/log.h"
+
+namespace frazil::ingest {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Progress over records that are no rows (control records, aborted data) is committed at last after this.
+constexpr int64_t kGapCommitMs = 3'600'000;
+
+}  // namespace
+
+bool Pipeline::Impl::IsDue() const {
+  if (batch_.has_records()) return schedule_.DueInMs() == 0;
+  return batch_.has_progress() && clock_.NowMs() - progress_since_ms_ >= kGapCommitMs;
+}
+
+/// While a batch is being committed the next one may grow beyond its time: nothing is gained by waiting for it here.
+Status Pipeline::Impl::CutIfDue() { return IsDue() && !lane_.is_busy() ? Cut() : Status(); }
+
+Status Pipeline::Impl::Cut(CutMode mode) {
+  if (!batch_.has_progress() && mode == CutMode::kIfProgress) return {};
+  FRAZIL_TRY(AwaitLane(true));
+  FRAZIL_TRY(FlushDeadLetters());
+  FRAZIL_TRY(Patiently(WaitLoop::Until::kDeadline, [this] { return source_->CheckSame(); }));
+  if (auto bounds = source_->Bounds()) bounds_ = *std::move(bounds);
+  // Rows that come now may as well have the schema that others gave the table meanwhile.
+  const spec::SchemaPtr table_schema = table_.metadata()->schema();
+  Result<FrozenBatch> frozen = FrozenBatch();
+  {
+    const StageTimer timer(&board_.stages(), "decode");
+    frozen = batch_.Freeze(bounds_);
+  }
+  if (!frozen) return tl::unexpected(std::move(frozen).error());
+  if (!frozen->schema_change && !table_schema->SameAs(*batch_.schema()) && HasSameKey(*table_schema, *started_.key)) {
+    FRAZIL_TRY(decoder_->UseSchema(table_schema));
+    batch_.UseSchema(table_schema, std::nullopt);
+  }
+  lane_.Submit(*std::move(frozen));
+  ShowBuffer();
+  return lane_.IsDoneWithin(milliseconds(0)) ? Settle() : Status();
+}
+
+Status Pipeline::Impl::FlushDeadLetters() {
+  if (dead_letters_ == nullptr) return {};
+  return Patiently(WaitLoop::Until::kDeadline, [this] { return dead_letters_->Flush(); });
+}
+
+Status Pipeline::Impl::AwaitLane(bool is_backpressure) {
+  if (!lane_.is_busy()) return {};
+  if (!lane_.IsDoneWithin(milliseconds(0))) {
+    const auto begun = std::chrono::steady_clock::now();
+    (void)source_->Pause();  // it only keeps the source from fetching what would lie about
+    while (!lane_.IsDoneWithin(kPollTimeout)) {
+    }
+    (void)source_->Resume();
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begun;
+    if (is_backpressure) {
+      board_.Change([&](PipelineStatus& status) { status.backpressure_seconds += waited.count(); });
+    }
+  }
+  return Settle();
+}
+
+Status Pipeline::Impl::Settle() {
+  FRAZIL_ASSIGN(const CommitLane::Done done, lane_.Take());
+  starts_without_commit_ = 0;
+  committed_ms_ = clock_.NowMs();
+  schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);
+  board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });
+  if (const Status stored = source_->StoreCommitted(done.committed); !stored) {
+    Log::Warn("the source was not told what is committed: {}", stored.error().ToString());
+  }
+  return {};
+}
+
+}  // namespace frazil::ingest

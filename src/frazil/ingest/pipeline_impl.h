@@ -1,0 +1,109 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "frazil/ingest/commit_lane.h"
+#include "frazil/ingest/commit_schedule.h"
+#include "frazil/ingest/open_batch.h"
+#include "frazil/ingest/pipeline.h"
+#include "frazil/ingest/pipeline_control.h"
+#include "frazil/ingest/pipeline_status.h"
+#include "frazil/ingest/poison_guard.h"
+#include "frazil/ingest/start_index.h"
+#include "frazil/ingest/wait_loop.h"
+
+namespace frazil::ingest {
+
+/// How long a look for records may wait, and how soon a request from outside is noticed.
+inline constexpr std::chrono::milliseconds kPollTimeout{50};
+
+// Internal: the parts of a pipeline, and the thread that starts, reads and hands batches over. Its life is in pipeline.cc,
+// what it does with records in pipeline_reading.cc, with batches in pipeline_committing.cc.
+class Pipeline::Impl {
+ public:
+  Impl(table::Table table, std::unique_ptr<RecordSource> source, std::unique_ptr<RecordDecoder> decoder,
+       std::unique_ptr<DeadLetters> dead_letters, PipelineOptions options);
+
+  Status Run();
+  PipelineControl& control() { return control_; }
+  PipelineStatus status() const { return board_.Read(); }
+
+ private:
+  // Life.
+  Status RunFromStart();
+  Status Start();
+  Status StartOnce();
+  Status WaitPaused();
+  Status Finish();
+  bool IsAtBoundedEnd() const;
+
+  // Reading.
+  Status PollOnce();
+  Status TakeRecords(std::span<const SourceRecord> records);
+  /// Decodes until a record is no row; returns how many were passed. `outcome`: of the record behind those, else kRow.
+  size_t DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& bytes);
+  /// Behind the end of a bounded run.
+  bool IsBeyondEnd(const SourceRecord& record) const;
+  /// A record that is no row, or whose decoder waits for the registry.
+  Status TakeRecord(const SourceRecord& record, Result<Decoded> decoded);
+  Status TakePoison(const SourceRecord& record, const std::string& why);
+  /// False: the record is poison after all.
+  Result<bool> Evolve(const SourceRecord& record);
+  Status CheckLimits();
+  SourcePositions PositionsToCover() const;
+  Status KeepHouse();
+  Status LookAtBounds();
+  void ShowBuffer();
+
+  // Committing.
+  bool IsDue() const;
+  Status CutIfDue();
+  enum class CutMode { kIfProgress, kEvenIfEmpty };
+  Status Cut(CutMode mode = CutMode::kIfProgress);
+  Status FlushDeadLetters();
+  Status AwaitLane(bool is_backpressure);
+  Status Settle();
+
+  /// Tries until it works, time does not mend it, or somebody says stop.
+  Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt);
+  void Notice(const std::string& line);
+
+  const PipelineOptions options_;
+  Clock& clock_;
+  table::Table table_;
+  const std::unique_ptr<RecordSource> source_;
+  const std::unique_ptr<RecordDecoder> decoder_;
+  const std::unique_ptr<DeadLetters> dead_letters_;
+  PipelineIdentity pipeline_;
+  PipelineControl control_;
+  StatusBoard board_;
+  PoisonGuard guard_;
+  CommitSchedule schedule_;
+  OpenBatch batch_;
+  const StartIndexOptions index_options_;
+  StartedIndex started_;
+  std::mutex notice_mutex_;
+
+  std::map<int32_t, PartitionBounds> bounds_;  ///< as last seen
+  std::map<int32_t, int64_t> bounded_ends_;
+  bool is_first_start_ = true;
+  bool was_followed_ = false;
+  int64_t starts_without_commit_ = 0;
+  int64_t looked_at_bounds_ms_ = 0;
+  int64_t looked_at_property_ms_ = 0;
+  int64_t progress_since_ms_ = 0;
+  int64_t committed_ms_ = 0;
+  std::optional<std::chrono::milliseconds> tombstone_retention_;
+  std::optional<WaitLoop> poll_wait_;
+
+  CommitLane lane_;  // last: it is waited for before what it uses goes
+};
+
+}  // namespace frazil::ingest
