@@ -46,6 +46,7 @@ log.cleaner.threads=1
 log.cleaner.dedupe.buffer.size=16777216
 log.cleaner.backoff.ms=300
 log.initial.task.delay.ms=500
+log.retention.ms=-1
 log.retention.check.interval.ms=1000
 broker.heartbeat.interval.ms=300
 broker.session.timeout.ms=3000

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <thread>
 
+#include "frazil/base/clock.h"
 #include "frazil/cli/commands.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/kafka_options.h"
@@ -30,10 +31,11 @@ struct GenOptions {
   KafkaOptions kafka;
   ingest::ChangeGeneratorOptions generator;
   std::string topic;
-  std::string output;  ///< file, or "-"
-  std::string state;   ///< file for the rows that the changes come to
-  int64_t rate = 0;    ///< records a second; 0: as fast as can be
-  int64_t skip = 0;    ///< records at the beginning that an earlier run has written
+  std::string output;                         ///< file, or "-"
+  std::string state;                          ///< file for the rows that the changes come to
+  int64_t rate = 0;                           ///< records a second; 0: as fast as can be
+  std::optional<int64_t> first_timestamp_ms;  ///< none: now, since brokers delete what is older than their retention
+  int64_t skip = 0;                           ///< records at the beginning that an earlier run has written
 };
 
 struct ConsumeOptions {
@@ -163,7 +165,9 @@ Result<ExitCode> RunGen(Context& context, const GenOptions& options) {
   if (options.topic.empty() == options.output.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "either --topic or --to has to say where the changes go");
   }
-  FRAZIL_ASSIGN(ingest::ChangeGenerator generator, ingest::ChangeGenerator::Make(options.generator));
+  ingest::ChangeGeneratorOptions changes = options.generator;
+  changes.first_timestamp_ms = options.first_timestamp_ms.value_or(Clock::System().NowMs());
+  FRAZIL_ASSIGN(ingest::ChangeGenerator generator, ingest::ChangeGenerator::Make(changes));
   FRAZIL_ASSIGN(const std::unique_ptr<ChangeSink> sink,
                 options.topic.empty() ? FileSink::Open(options.output) : TopicSink::Open(options));
   const InterruptGuard interrupt;
@@ -252,6 +256,8 @@ void AddBenchCommand(CLI::App& program, Action& action) {
   gen->add_option("--duplicates", changes.duplicates, "Share of records that come twice")->capture_default_str();
   gen->add_option("--late", changes.late, "Share of timestamps up to 10 s too early")->capture_default_str();
   gen->add_option("--poison", changes.poison, "Share of records that cannot be read")->capture_default_str();
+  gen->add_option("--first-timestamp", options->first_timestamp_ms,
+                  "Milliseconds since 1970 of the first record; default: now");
   gen->add_option("--evolve-at", changes.evolve_at,
                   "From this record on: user_id long instead of int, and an optional field more");
   gen->footer(

@@ -1,6 +1,7 @@
 #include "frazil/ingest/kafka_producer.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "frazil/ingest/kafka_client.h"
@@ -76,7 +77,7 @@ class Producer final : public KafkaProducer {
       parts[count].vtype = type;
       return parts[count++];
     };
-    part(RD_KAFKA_VTYPE_TOPIC).u.cstr = topic.c_str();
+    part(RD_KAFKA_VTYPE_RKT).u.rkt = HandleOf(topic);
     part(RD_KAFKA_VTYPE_PARTITION).u.i32 = record.partition.value_or(RD_KAFKA_PARTITION_UA);
     part(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
     if (record.timestamp_ms) part(RD_KAFKA_VTYPE_TIMESTAMP).u.i64 = *record.timestamp_ms;
@@ -107,6 +108,12 @@ class Producer final : public KafkaProducer {
     return code;
   }
 
+  rd_kafka_topic_t* HandleOf(const std::string& topic) {
+    auto& handle = topics_[topic];
+    if (handle == nullptr) handle.reset(rd_kafka_topic_new(client_->handle(), topic.c_str(), nullptr));
+    return handle.get();
+  }
+
   /// An empty value is not null.
   static const char* NotNull(std::string_view text) { return text.data() == nullptr ? "" : text.data(); }
 
@@ -122,6 +129,7 @@ class Producer final : public KafkaProducer {
   }
 
   std::unique_ptr<KafkaClient> client_;
+  std::map<std::string, std::unique_ptr<rd_kafka_topic_t, KafkaDestroy<rd_kafka_topic_destroy>>> topics_;
   Status failure_;  // the first record refused for good
   int since_served_ = 0;
   bool is_closing_ = false;
@@ -135,6 +143,7 @@ Result<std::unique_ptr<KafkaProducer>> MakeKafkaProducer(const KafkaProperties& 
   prefer("client.id", "frazil");
   prefer("partitioner", "murmur2_random");
   prefer("linger.ms", "5");
+  prefer("delivery.report.only.error", "true");  // of the others nobody asks
   prefer("reconnect.backoff.max.ms", "2000");
   prefer("queue.buffering.max.kbytes", std::to_string(std::max<int64_t>(1, max_queue_bytes / 1024)));
   prefer("queue.buffering.max.messages", "1000000");

@@ -493,6 +493,8 @@ Result<std::unique_ptr<RecordSource>> MakeKafkaSource(const KafkaSourceOptions& 
   prefer("queued.max.messages.kbytes", std::to_string(bytes / 4 / 1024));
   prefer("queued.min.messages", std::to_string(std::max<int64_t>(1'000, bytes / 4 / kOverheadPerRecord)));
   prefer("fetch.max.bytes", std::to_string(std::max(bytes / 8, kMinFetchBytes)));
+  // How long a full queue is left alone; the default, a second, would leave a small one empty most of the time.
+  prefer("fetch.queue.backoff.ms", "2");
   prefer("reconnect.backoff.max.ms", "2000");  // a broker that comes back is noticed soon
   prefer("check.crcs", "true");
   prefer("client.id", "frazil");
