@@ -1,0 +1,261 @@
+#include "frazil/maintain/remove_orphan_files.h"
+
+#include "frazil/maintain/maintain_test_support.h"
+
+namespace frazil::maintain {
+namespace {
+
+using table::TestTable;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Everything that was written so far is old enough.
+OrphanOptions AnyAge() {
+  OrphanOptions options;
+  options.older_than_ms = int64_t{1} << 60;
+  options.ignores_age_floor = true;
+  return options;
+}
+
+std::vector<std::string> PathsOf(const Result<OrphanResult>& result) {
+  EXPECT_THAT(result, IsOk());
+  std::vector<std::string> paths;
+  if (!result) return paths;
+  for (const RemovalCandidate& orphan : result->orphans) paths.push_back(orphan.path);
+  return paths;
+}
+
+std::string Loose(TestTable& test, const std::string& name) {
+  const std::string path = test.metadata().location + "/" + name;
+  EXPECT_THAT(test.io->WriteFile(path, AsBytes("x")), IsOk());
+  return path;
+}
+
+TEST(RemoveOrphanFiles, DeletesWhatNoStateOfTheTableNeeds) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  const std::set<std::string> in_use = AllFiles(test);
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  const std::string manifest = Loose(test, "metadata/lost-m0.avro");
+
+  OrphanOptions dry = AnyAge();
+  dry.dry_run = true;
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, dry, ContextOf(test))), ElementsAre(orphan, manifest));
+  EXPECT_THAT(AllFiles(test), Contains(orphan)) << "a dry run deletes nothing";
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), ElementsAre(orphan, manifest));
+  EXPECT_EQ(AllFiles(test), in_use);
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), IsEmpty());
+}
+
+// With the table as it was when the run began, lists of later snapshots would be orphans (iceberg#15487).
+TEST(RemoveOrphanFiles, AnOldHandleSeesWhatOthersCommitted) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  table::Table old_handle = test.Other();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "later" + std::to_string(i), 1)}), IsOk());
+  }
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(old_handle, AnyAge(), ContextOf(test))), IsEmpty());
+}
+
+TEST(RemoveOrphanFiles, AFileCommittedBetweenListingAndDeletingIsSpared) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const spec::DataFile late = WrittenFile(test, "late", 1);
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  int num_loads = 0;
+  table::Table other = test.Other();
+  test.decide = [&](std::string_view operation) -> Status {
+    // The second load after the start is the one right before the deletion.
+    if (operation == "load" && ++num_loads == 3) {
+      EXPECT_THAT(table::Commit(other, table::Adding({late}), test.clock), IsOk());
+    }
+    return {};
+  };
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), ElementsAre(orphan));
+  EXPECT_GE(num_loads, 3);
+  EXPECT_THAT(AllFiles(test), Contains(late.file_path));
+}
+
+TEST(RemoveOrphanFiles, StatisticsRowMapsLeasesAndHiddenNamesStay) {
+  TestTable test;
+  table::FileChanges changes = table::Adding({WrittenFile(test, "a", 1)});
+  const std::string row_map = Loose(test, "data/rowmap.puffin");
+  changes.summary[table::kRowMapSummaryKey] = row_map;
+  ASSERT_THAT(table::Commit(test, changes), IsOk());
+  const std::string statistics = Loose(test, "metadata/stats.puffin");
+  const std::string partition_statistics = Loose(test, "metadata/partition-stats.parquet");
+  const auto attach = [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+    spec::StatisticsFile file;
+    file.snapshot_id = test.head().id;
+    file.statistics_path = statistics;
+    spec::PartitionStatisticsFile partitions;
+    partitions.snapshot_id = test.head().id;
+    partitions.statistics_path = partition_statistics;
+    return std::vector<spec::TableUpdate>{spec::update::SetStatistics{file},
+                                          spec::update::SetPartitionStatistics{partitions}};
+  };
+  ASSERT_THAT(table::CommitUpdates(test.table, attach, test.clock), IsOk());
+  Loose(test, "_frazil/rowmaps/x.puffin");
+  Loose(test, "data/.temporary/y");
+  Loose(test, "data/_SUCCESS");
+  Loose(test, "metadata/version-hint.text");
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), IsEmpty());
+}
+
+TEST(RemoveOrphanFiles, OnlyWhatIsStrictlyOlderGoes) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  const auto files = test.io->List(orphan.substr(0, orphan.rfind('/')));
+  ASSERT_THAT(files, IsOk());
+  OrphanOptions options = AnyAge();
+  for (const io::FileInfo& file : *files) {
+    if (file.path == orphan) options.older_than_ms = file.modified_ms;
+  }
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, options, ContextOf(test))), IsEmpty());
+  ++*options.older_than_ms;
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, options, ContextOf(test))), ElementsAre(orphan));
+}
+
+TEST(RemoveOrphanFiles, AWritersLeaseKeepsWhatIsYounger) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string orphan = Loose(test, "data/in-flight.parquet");
+  ASSERT_THAT(
+      test.io->WriteFile(test.metadata().location + "/_frazil/leases/w.json", AsBytes(R"({"started-at-ms": 1})")),
+      IsOk());
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), IsEmpty());
+  EXPECT_THAT(AllFiles(test), Contains(orphan));
+}
+
+TEST(RemoveOrphanFiles, AgesBelowADayAreRefused) {
+  TestTable test;
+  OrphanOptions options = AnyAge();
+  options.ignores_age_floor = false;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)),
+              IsError(ErrorCode::kInvalidArgument, "interval less than 24 hours"));
+}
+
+TEST(RemoveOrphanFiles, ATableInsideTheLocationIsRefused) {
+  TestTable test;
+  Loose(test, "data/orphan.parquet");
+  spec::CreateTableRequest request;
+  request.schema = test.metadata().schema();
+  request.location = test.metadata().location + "/inner";
+  ASSERT_THAT(test.inner->CreateTable({{"db"}, "inner"}, std::move(request)), IsOk());
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test)),
+              IsError(ErrorCode::kInvalidArgument, "table db.inner lies in the location"));
+}
+
+TEST(RemoveOrphanFiles, TooManyOrphansStopTheRun) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  for (int i = 0; i <= 1000; ++i) Loose(test, "data/lost" + std::to_string(i));
+  const std::set<std::string> before = AllFiles(test);
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test)),
+              IsError(ErrorCode::kResourceExhausted, "too many orphan files beside"));
+  EXPECT_EQ(AllFiles(test), before);
+  OrphanOptions allowed = AnyAge();
+  allowed.max_orphan_ratio = 1e9;
+  EXPECT_EQ(PathsOf(RemoveOrphanFiles(test.table, allowed, ContextOf(test))).size(), 1001U);
+}
+
+/// A store whose listing spells paths otherwise than the metadata does.
+class RespellingFileIO : public io::FileIO {
+ public:
+  RespellingFileIO(std::shared_ptr<io::MemoryFileIO> inner, std::function<std::string(std::string)> respell)
+      : inner_(std::move(inner)), respell_(std::move(respell)) {}
+  Result<std::unique_ptr<io::InputFile>> Open(const std::string& path) const override { return inner_->Open(path); }
+  Result<std::unique_ptr<io::OutputFile>> Create(const std::string& path) override { return inner_->Create(path); }
+  Status Delete(const std::vector<std::string>& paths) override {
+    for (const std::string& path : paths) deleted.push_back(path);
+    return inner_->Delete(paths);
+  }
+  Result<std::vector<io::FileInfo>> List(const std::string& prefix) const override {
+    FRAZIL_ASSIGN(auto files, inner_->List(prefix));
+    for (io::FileInfo& file : files) file.path = respell_(file.path);
+    return files;
+  }
+  Result<bool> Exists(const std::string& path) const override { return inner_->Exists(path); }
+  std::vector<std::string> deleted;
+
+ private:
+  std::shared_ptr<io::MemoryFileIO> inner_;
+  std::function<std::string(std::string)> respell_;
+};
+
+/// A table in "s3://bucket/..." whose store lists as `respell` says.
+struct RespelledTable {
+  explicit RespelledTable(std::function<std::string(std::string)> respell)
+      : io(std::make_shared<RespellingFileIO>(std::make_shared<io::MemoryFileIO>(), std::move(respell))),
+        catalog(catalog::MakeMemoryCatalog("test", "s3://bucket/lake", io, clock)) {
+    EXPECT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
+    spec::CreateTableRequest request;
+    request.schema = *spec::Schema::Make(spec::SchemaId{0},
+                                         {{spec::FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)}});
+    EXPECT_THAT(catalog->CreateTable({{"db"}, "t"}, std::move(request)), IsOk());
+    table.emplace(*table::Table::Load(catalog, {{"db"}, "t"}));
+    const std::string path = table->metadata()->location + "/data/a b.parquet";
+    EXPECT_THAT(io->WriteFile(path, AsBytes("x")), IsOk());
+    EXPECT_THAT(table::Commit(*table, table::Adding({table::DataFileOf(path, 1)}), clock), IsOk());
+    EXPECT_THAT(io->WriteFile(table->metadata()->location + "/data/orphan", AsBytes("x")), IsOk());
+    context.catalogs["test"] = catalog;
+    context.default_catalog = "test";
+    context.clock = &clock;
+  }
+  ManualClock clock{1'700'000'000'000};
+  std::shared_ptr<RespellingFileIO> io;
+  std::shared_ptr<catalog::Catalog> catalog;
+  std::optional<table::Table> table;
+  table::ProcedureContext context;
+};
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Every live file was an "orphan" when listing and metadata spelt it differently (iceberg#4194, #2890, #1471).
+TEST(RemoveOrphanFiles, OtherSpellingsOfALivePathAreThatPath) {
+  const std::vector<std::function<std::string(std::string)>> spellings = {
+      [](std::string path) { return path; },
+      [](std::string path) { return Replaced(path, "s3://", "s3a://"); },
+      [](std::string path) { return Replaced(path, "s3://", "s3n://"); },
+      [](std::string path) { return Replaced(path, "/data/", "//data//"); },
+      [](std::string path) { return Replaced(path, " ", "%20"); },
+      [](std::string path) { return Replaced(path, " ", "%2520"); },
+      [](std::string path) { return Replaced(path, "s3://bucket", ""); },
+  };
+  for (size_t i = 0; i < spellings.size(); ++i) {
+    SCOPED_TRACE("spelling " + std::to_string(i));
+    RespelledTable test(spellings[i]);
+    OrphanOptions dry = AnyAge();
+    dry.dry_run = true;
+    EXPECT_EQ(PathsOf(RemoveOrphanFiles(*test.table, dry, test.context)).size(), 1U);
+  }
+}
+
+TEST(RemoveOrphanFiles, AnUnknownSchemeOrAuthorityStopsTheRun) {
+  RespelledTable test([](std::string path) { return Replaced(path, "s3://bucket", "oss://other"); });
+  test.io->deleted.clear();
+  EXPECT_THAT(RemoveOrphanFiles(*test.table, AnyAge(), test.context),
+              IsError(ErrorCode::kInvalidArgument, "conflicting authorities/schemes: s3://bucket - oss://other"));
+  OrphanOptions ignoring = AnyAge();
+  ignoring.prefix_mismatch_mode = PrefixMismatchMode::kIgnore;
+  ignoring.dry_run = true;
+  EXPECT_EQ(PathsOf(RemoveOrphanFiles(*test.table, ignoring, test.context)).size(), 1U);
+  OrphanOptions equal = AnyAge();
+  equal.dry_run = true;
+  equal.equal_schemes = {{"oss", "s3"}};
+  equal.equal_authorities = {{"other", "bucket"}};
+  EXPECT_EQ(PathsOf(RemoveOrphanFiles(*test.table, equal, test.context)).size(), 1U);
+  for (const std::string& path : test.io->deleted) EXPECT_THAT(path, testing::HasSubstr("/_frazil/orphans/probe"));
+}
+
+}  // namespace
+}  // namespace frazil::maintain

@@ -1,0 +1,92 @@
+#include "frazil/maintain/repack_deletes.h"
+
+#include "frazil/maintain/maintain_test_support.h"
+#include "frazil/maintain/puffin_use.h"
+
+namespace frazil::maintain {
+namespace {
+
+using table::TestTable;
+
+std::vector<PuffinUse> Puffins(TestTable& test) {
+  const auto puffins = FindPuffins(test.table, test.Live());
+  EXPECT_THAT(puffins, IsOk());
+  return puffins ? *puffins : std::vector<PuffinUse>();
+}
+
+table::ProcedureRow Rewrite(TestTable& test, bool all = false) {
+  const auto rows =
+      Call("rewrite_deletion_vectors", ContextOf(test), {{"table", std::string("t")}, {"rewrite_all", all}});
+  EXPECT_THAT(rows, IsOk());
+  EXPECT_THAT(test.table.Refresh(), IsOk());
+  return rows ? rows->at(0) : table::ProcedureRow();
+}
+
+TEST(RewriteDeletionVectors, PacksSmallPuffinsAndKeepsEveryPosition) {
+  TestTable test;
+  std::vector<std::string> paths;
+  for (int i = 0; i < 4; ++i) {
+    const spec::DataFile file = WrittenFile(test, "f" + std::to_string(i), 10);
+    ASSERT_THAT(table::Append(test, {file}), IsOk());
+    ASSERT_THAT(table::Delete(test, {{file.file_path, {i, i + 1}}}), IsOk());
+    paths.push_back(file.file_path);
+  }
+  ASSERT_EQ(Puffins(test).size(), 4U);
+  const table::ProcedureRow row = Rewrite(test);
+  EXPECT_EQ(row.at(0), table::ProcedureValue(int64_t{4}));
+  EXPECT_EQ(row.at(1), table::ProcedureValue(int64_t{1}));
+  ASSERT_EQ(Puffins(test).size(), 1U);
+  EXPECT_EQ(Puffins(test)[0].num_live, 4);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_THAT(table::DeletedIn(test, paths[static_cast<size_t>(i)]), testing::ElementsAre(i, i + 1));
+  }
+  EXPECT_EQ(test.head().operation, spec::Operation::kReplace);
+  EXPECT_EQ(Rewrite(test).at(0), table::ProcedureValue(int64_t{0})) << "a fixed point";
+}
+
+// A Puffin that a foreign commit split loses its live vectors when Java expires the replaced one.
+TEST(RewriteDeletionVectors, APuffinWithAReplacedVectorBecomesWhole) {
+  TestTable test;
+  const spec::DataFile a = WrittenFile(test, "a", 10);
+  const spec::DataFile b = WrittenFile(test, "b", 10);
+  ASSERT_THAT(table::Append(test, {a, b}), IsOk());
+  ASSERT_THAT(table::Delete(test, {{a.file_path, {1}}, {b.file_path, {2}}}), IsOk());
+  ASSERT_EQ(Puffins(test).size(), 1U);
+  // As a foreign engine compacts a: its data file and vector go, the other vector stays where it is.
+  table::FileChanges foreign = table::Adding({WrittenFile(test, "c", 9)});
+  foreign.removed_data_files = {a.file_path};
+  foreign.operation = spec::Operation::kReplace;
+  ASSERT_THAT(table::Commit(test, foreign), IsOk());
+  ASSERT_TRUE(Puffins(test).at(0).has_dead_blobs);
+  EXPECT_EQ(Rewrite(test).at(0), table::ProcedureValue(int64_t{1}));
+  ASSERT_EQ(Puffins(test).size(), 1U);
+  EXPECT_FALSE(Puffins(test)[0].has_dead_blobs);
+  EXPECT_THAT(table::DeletedIn(test, b.file_path), testing::ElementsAre(2));
+}
+
+TEST(RewriteDeletionVectors, ALostRaceChoosesAnewAndLeavesNoFile) {
+  TestTable test;
+  const spec::DataFile a = WrittenFile(test, "a", 10);
+  ASSERT_THAT(table::Append(test, {a}), IsOk());
+  ASSERT_THAT(table::Delete(test, {{a.file_path, {1}}}), IsOk());
+  table::Table other = test.Other();
+  bool raced = false;
+  test.decide = [&](std::string_view operation) -> Status {
+    if (operation != "commit.before" || std::exchange(raced, true)) return {};
+    const std::map<std::string, std::vector<int64_t>> positions = {{a.file_path, {5}}};
+    table::DeleteChange change(positions);
+    EXPECT_THAT(table::CommitSnapshot(other, change, {}, test.clock), IsOk());
+    return Fail(ErrorCode::kCommitConflict, "somebody was faster");
+  };
+  Rewrite(test, true);
+  EXPECT_THAT(table::DeletedIn(test, a.file_path), testing::ElementsAre(1, 5));
+  test.decide = nullptr;
+  const std::set<std::string> needed = FilesOfSnapshots(test);
+  for (const std::string& path : AllFiles(test)) {
+    if (!path.ends_with(".puffin")) continue;
+    EXPECT_THAT(needed, testing::Contains(path));
+  }
+}
+
+}  // namespace
+}  // namespace frazil::maintain

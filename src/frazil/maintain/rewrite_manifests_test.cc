@@ -1,0 +1,100 @@
+#include "frazil/maintain/maintain_test_support.h"
+
+namespace frazil::maintain {
+namespace {
+
+using table::TestTable;
+
+table::ProcedureRow Rewrite(TestTable& test, table::ProcedureArguments arguments = {}) {
+  arguments["table"] = std::string("db.t");
+  const auto rows = Call("rewrite_manifests", ContextOf(test), arguments);
+  EXPECT_THAT(rows, IsOk());
+  EXPECT_THAT(test.table.Refresh(), IsOk());
+  return rows ? rows->at(0) : table::ProcedureRow();
+}
+
+/// Everything that must not change, by path of a live file.
+std::map<std::string, std::string> Identities(TestTable& test) {
+  std::map<std::string, std::string> identities;
+  for (const spec::ManifestContent content : {spec::ManifestContent::kData, spec::ManifestContent::kDeletes}) {
+    for (const spec::ManifestFile& manifest : test.Manifests(content)) {
+      for (const spec::ManifestEntry& entry : test.Entries(manifest)) {
+        if (!entry.is_live()) continue;
+        const auto& file = entry.data_file;
+        identities[file.file_path + std::to_string(file.content_offset.value_or(0))] =
+            fmt::format("{} {} {} {}", entry.snapshot_id->value(), entry.sequence_number->value(),
+                        entry.file_sequence_number->value(), file.first_row_id ? file.first_row_id->value() : -1);
+      }
+    }
+  }
+  return identities;
+}
+
+// Merging manifests shifted the row ids of every file behind a removed one (iceberg#16263).
+TEST(RewriteManifests, KeepsRowIdsAndNumbersOfEveryFile) {
+  TestTable test;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, name, 10), WrittenFile(test, std::string(name) + "2", 5)}),
+                IsOk());
+  }
+  table::FileChanges remove;  // leaves a DELETED entry between live ones, and files with ids of their own
+  remove.removed_data_files = {test.metadata().location + "/data/b"};
+  ASSERT_THAT(table::Commit(test, remove), IsOk());
+  ASSERT_THAT(table::Delete(test, {{test.metadata().location + "/data/a", {1, 2}}}), IsOk());
+  ASSERT_THAT(table::Delete(test, {{test.metadata().location + "/data/c2", {3}}}), IsOk());
+  const auto before = Identities(test);
+  const auto row_ids = table::RowIds(test);
+
+  EXPECT_EQ(Rewrite(test), (table::ProcedureRow{int64_t{6}, int64_t{2}}));
+  EXPECT_EQ(Identities(test), before);
+  EXPECT_EQ(table::RowIds(test), row_ids);
+  EXPECT_EQ(test.head().operation, spec::Operation::kReplace);
+  EXPECT_EQ(test.head().summary.at("entries-processed"), "9");
+  EXPECT_EQ(test.head().summary.at("total-data-files"), "7");
+  EXPECT_EQ(test.Manifests(spec::ManifestContent::kData).size(), 1U);
+  for (const spec::ManifestEntry& entry : test.Entries(test.Manifests(spec::ManifestContent::kData)[0])) {
+    EXPECT_EQ(entry.status, spec::EntryStatus::kExisting);
+  }
+  EXPECT_EQ(Rewrite(test), (table::ProcedureRow{int64_t{0}, int64_t{0}})) << "a fixed point";
+
+  // What comes later gets ids of its own.
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "later", 10)}), IsOk());
+  for (const auto& [path, id] : row_ids) EXPECT_EQ(table::RowIds(test).at(path), id);
+}
+
+TEST(RewriteManifests, SortsByPartition) {
+  TestTable test({{"commit.manifest.target-size-bytes", "1"}}, true);
+  for (const char* part : {"c", "a", "b", "a"}) {
+    static int number = 0;
+    ASSERT_THAT(
+        table::Append(test, {WrittenFile(test, std::string(part) + std::to_string(++number), 1, {std::string(part)})}),
+        IsOk());
+  }
+  EXPECT_EQ(std::get<int64_t>(Rewrite(test, {{"sort_by", std::vector<std::string>{"part"}}}).at(0)), 4);
+  std::vector<std::string> parts;
+  for (const spec::ManifestFile& manifest : test.Manifests(spec::ManifestContent::kData)) {
+    for (const spec::ManifestEntry& entry : test.Entries(manifest)) {
+      parts.push_back(std::get<std::string>(entry.data_file.partition.at(0)));
+    }
+  }
+  EXPECT_THAT(parts, testing::ElementsAre("a", "a", "b", "c"));
+}
+
+TEST(RewriteManifests, GoesOnAfterALostRace) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  table::Table other = test.Other();
+  bool raced = false;
+  test.decide = [&](std::string_view operation) -> Status {
+    if (operation != "commit.before" || std::exchange(raced, true)) return {};
+    EXPECT_THAT(table::Commit(other, table::Adding({WrittenFile(test, "c", 1)}), test.clock), IsOk());
+    return Fail(ErrorCode::kCommitConflict, "somebody was faster");
+  };
+  EXPECT_EQ(std::get<int64_t>(Rewrite(test).at(0)), 3);
+  EXPECT_EQ(test.Live().data_files.size(), 3U);
+  EXPECT_EQ(test.AvroFiles(), test.ReachableAvroFiles()) << "the losing attempt left nothing";
+}
+
+}  // namespace
+}  // namespace frazil::maintain
