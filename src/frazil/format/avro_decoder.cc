@@ -14,15 +14,12 @@ void AvroDecoder::FailWith(ErrorCode code, std::string text) {
 }
 
 int64_t AvroDecoder::ReadLongOfBytes() {
+  constexpr std::ptrdiff_t kMostBytes = 10;
   // A copy of the position stays in a register.
   const std::byte* at = position_;
+  const std::byte* const end = end_ - at < kMostBytes ? end_ : at + kMostBytes;
   uint64_t zigzag = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (at == end_) {
-      position_ = at;
-      FailWith(ErrorCode::kCorruptData, "Avro block ends within a number");
-      return 0;
-    }
+  for (int shift = 0; at != end; shift += 7) {
     const auto byte = std::to_integer<uint64_t>(*at++);
     if (shift == 63 && byte > 1) break;
     zigzag |= (byte & 0x7F) << shift;
@@ -31,8 +28,9 @@ int64_t AvroDecoder::ReadLongOfBytes() {
       return static_cast<int64_t>((zigzag >> 1) ^ (~(zigzag & 1) + 1));
     }
   }
+  const bool is_cut_off = at == end_ && at - position_ < kMostBytes;
   position_ = at;
-  FailWith(ErrorCode::kCorruptData, "Avro number longer than 64 bits");
+  FailWith(ErrorCode::kCorruptData, is_cut_off ? "Avro block ends within a number" : "Avro number longer than 64 bits");
   return 0;
 }
 

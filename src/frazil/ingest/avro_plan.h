@@ -47,6 +47,7 @@ struct AvroOp {
   bool is_nullable = false;
   size_t value_branch = 0;       ///< of a union
   size_t num_branches = 0;       ///< of a union
+  bool is_special = false;       ///< a union, or one of the next two
   bool rewinds = false;          ///< another op reads the same value again
   bool only_if_missing = false;  ///< passes the value over when the column has its value of this row already
   ColumnBuffer* column = nullptr;

@@ -33,6 +33,7 @@ AvroOp OpFor(Code code, const AvroNode& node, const AvroOptional& written) {
   op.is_nullable = written.is_nullable;
   op.value_branch = written.value_branch;
   op.num_branches = node.children.size();
+  op.is_special = written.is_union;
   return op;
 }
 
@@ -100,6 +101,7 @@ Result<std::vector<AvroOp>> Compiler::Ops(const AvroNode& node, const std::strin
     const Target target{*binding.field, binding.column, binding.field->name, binding.is_identifier};
     FRAZIL_ASSIGN(AvroOp op, Column(node, path, target));
     op.only_if_missing = binding.only_if_missing;
+    op.is_special = op.is_special || op.only_if_missing;
     ops.push_back(std::move(op));
   }
   // Of the record at the top the fields that nobody wants count as well: they may become columns.
@@ -108,7 +110,7 @@ Result<std::vector<AvroOp>> Compiler::Ops(const AvroNode& node, const std::strin
     ops.push_back(std::move(op));
   }
   if (ops.empty()) ops.push_back(SkipOp(node));
-  for (size_t i = 0; i + 1 < ops.size(); ++i) ops[i].rewinds = true;
+  for (size_t i = 0; i + 1 < ops.size(); ++i) ops[i].rewinds = ops[i].is_special = true;
   return ops;
 }
 

@@ -26,13 +26,15 @@ class Runner {
 
   void RunAll(const std::vector<AvroOp>& ops) {
     for (const AvroOp& op : ops) {
-      if (!op.rewinds) {
+      if (!op.is_special) {
+        Value(op);
+      } else if (op.rewinds) {
+        const format::AvroDecoder before = in_;
         Run(op);
-        continue;
+        if (in_.ok()) in_ = before;
+      } else {
+        Run(op);
       }
-      const format::AvroDecoder before = in_;
-      Run(op);
-      if (in_.ok()) in_ = before;
     }
   }
 

@@ -44,9 +44,10 @@ class AvroSchemaEvolution : public ::testing::Test {
     decoder_ = *std::move(decoder);
   }
 
-  Decoded Take(const std::string& value) {
+  Decoded Take(const std::string& value, std::optional<std::string_view> key = {}) {
     SourceRecord record;
     record.value = value;
+    record.key = key;
     const Result<Decoded> decoded = decoder_->Decode(record);
     EXPECT_THAT(decoded, IsOk());
     return decoded ? *decoded : Decoded::kPoison;
@@ -178,6 +179,24 @@ TEST_F(AvroSchemaEvolution, NarrowerRecordsFitAsTheyAre) {
                         })),
             Decoded::kRow);
   EXPECT_THAT(Rows(), ElementsAre("1|0.5|2|-2.56|1969-12-31 23:59:59.999000000Z|1970-01-01 00:00:00.000001"));
+}
+
+TEST_F(AvroSchemaEvolution, KeyAndValueAreHeldUpOnce) {
+  registry_->Add(1, Record(std::string(kId) + R"(, {"name": "a", "type": "string"})"));
+  registry_->Add(2, Record(R"({"name": "n", "type": "long"})"));
+  columns_.key_format = RecordFormat::kAvroConfluent;
+  columns_.source_of = {{"n", "$key.n"}};
+  Start({Column(1, "id", TypeId::kLong, true), Column(2, "n", TypeId::kInt)});
+  const std::string value = Framed(1, [](AvroEncoder& out) {
+    out.Long(1);
+    out.String("x");
+  });
+  const std::string key = Framed(2, [](AvroEncoder& out) { out.Long(int64_t{1} << 40); });
+  EXPECT_EQ(Take(value, key), Decoded::kNeedsSchema);
+  Evolve();
+  EXPECT_THAT(Texts(*metadata_.schemas[0]), ElementsAre("id: long!", "n: long", "a: string"));
+  EXPECT_EQ(Take(value, key), Decoded::kRow);
+  EXPECT_THAT(Rows(), ElementsAre("1|1099511627776|x"));
 }
 
 TEST_F(AvroSchemaEvolution, IncompatibleSchemaIsPoisonThatNamesBoth) {

@@ -1,5 +1,7 @@
 #include "frazil/ingest/column_buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
@@ -10,6 +12,8 @@ using spec::TypeId;
 namespace {
 
 constexpr size_t kFirstCapacity = 256;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLarge = 2 * kHugePage;
 
 /// Sets or clears a bit of `bits`, which grows to hold it.
 void PutBit(GrowingBytes& bits, int64_t index, bool value) {
@@ -30,10 +34,20 @@ bool GetBit(const GrowingBytes& bits, int64_t index) {
 }  // namespace
 
 void GrowingBytes::Grow(size_t count) {
-  const size_t wanted = std::max({kFirstCapacity, capacity_ * 2, size_ + count});
-  auto* grown = static_cast<std::byte*>(std::realloc(data_, wanted));
-  if (grown == nullptr) throw std::bad_alloc();
-  data_ = grown;
+  size_t wanted = std::max({kFirstCapacity, expected_size_, capacity_ * 2, size_ + count});
+  if (wanted < kLarge) {
+    auto* grown = static_cast<std::byte*>(std::realloc(data_, wanted));
+    if (grown == nullptr) throw std::bad_alloc();
+    data_ = grown;
+  } else {
+    wanted = (wanted + kHugePage - 1) / kHugePage * kHugePage;
+    auto* grown = static_cast<std::byte*>(std::aligned_alloc(kHugePage, wanted));
+    if (grown == nullptr) throw std::bad_alloc();
+    madvise(grown, wanted, MADV_HUGEPAGE);  // a wish: without it everything is only slower
+    if (size_ > 0) std::memcpy(grown, data_, size_);
+    std::free(data_);
+    data_ = grown;
+  }
   capacity_ = wanted;
 }
 
@@ -167,9 +181,13 @@ ColumnBuffer::Content ColumnBuffer::Release() {
   Content content;
   content.length = std::exchange(length_, 0);
   content.null_count = std::exchange(null_count_, 0);
-  content.values = std::exchange(values_, {});
-  content.offsets = std::exchange(offsets_, {});
-  GrowingBytes validity = std::exchange(validity_, {});
+  // The next batch will be about as large: a little more, and it is not copied for the last rows.
+  const auto give = [](GrowingBytes& bytes) {
+    return std::exchange(bytes, GrowingBytes(bytes.size() + bytes.size() / 16));
+  };
+  content.values = give(values_);
+  content.offsets = give(offsets_);
+  GrowingBytes validity = give(validity_);
   if (content.null_count > 0) content.validity = std::move(validity);
   if (layout_ == Layout::kBytes || layout_ == Layout::kList) offsets_.Append(int32_t{0});
   return content;

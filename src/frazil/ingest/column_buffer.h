@@ -13,10 +13,12 @@
 
 namespace frazil::ingest {
 
-/// Bytes that grow by doubling and can be given away without a copy.
+/// Bytes that grow by doubling and can be given away without a copy. Large ones ask for huge pages: touching memory for the
+/// first time costs as much as decoding into it.
 class GrowingBytes {
  public:
-  GrowingBytes() = default;
+  /// The first allocation is of `expected_size`, e.g. that of the batch before.
+  explicit GrowingBytes(size_t expected_size = 0) : expected_size_(expected_size) {}
   ~GrowingBytes() { std::free(data_); }
   GrowingBytes(const GrowingBytes&) = delete;
   GrowingBytes& operator=(const GrowingBytes&) = delete;
@@ -50,12 +52,14 @@ class GrowingBytes {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(expected_size_, other.expected_size_);
   }
   void Grow(size_t count);
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  size_t expected_size_ = 0;
 };
 
 /// A column under construction in Arrow's layout, nested ones included, that can be cut back to an earlier length: a record

@@ -19,8 +19,9 @@ using Kind = ColumnSource::Kind;
 
 namespace {
 
-// Arrow's offsets are 32-bit numbers, and a column takes no more bytes than the records have.
-constexpr int64_t kMaxBufferedBytes = std::numeric_limits<int32_t>::max();
+// Arrow's offsets are 32-bit numbers, and a column takes no more bytes than records and their defaults have. One record's
+// defaults still fit (AvroPlan holds those of nested fields to as much).
+constexpr int64_t kMaxBufferedBytes = std::numeric_limits<int32_t>::max() - (int64_t{64} << 20);
 
 /// Failures of something else than the record: the pipeline waits or stops, the record is innocent.
 bool IsPoison(ErrorCode code) {
@@ -155,7 +156,7 @@ Status ColumnRecordDecoder::UseSchema(spec::SchemaPtr schema) {
   FRAZIL_TRY(CheckSources(*schema));
   value_schema_ids_ = [ids = value_schema_ids()] { return std::set<int32_t>(ids.begin(), ids.end()); }();
   for (auto& filler : fillers_) filler.reset();
-  asks_ = nullptr;
+  asking_.clear();
   FRAZIL_TRY(StartColumns(*schema));
   schema_ = std::move(schema);
   for (const Part part : {Part::kValue, Part::kKeyOfUpsert, Part::kKeyOfTombstone}) {
@@ -165,12 +166,8 @@ Status ColumnRecordDecoder::UseSchema(spec::SchemaPtr schema) {
 }
 
 Result<ColumnFiller::Filled> ColumnRecordDecoder::Fill(Part part, std::string_view bytes) {
-  ColumnFiller* filler = fillers_[static_cast<size_t>(part)].get();
-  Result<Filled> filled = filler->Fill(bytes, num_rows_);
-  if (filled && *filled == Filled::kNeedsSchema) {
-    asks_ = filler;
-    asking_ = part;
-  }
+  Result<Filled> filled = fillers_[static_cast<size_t>(part)]->Fill(bytes, num_rows_);
+  if (filled && *filled == Filled::kNeedsSchema) asking_.push_back(part);
   return filled;
 }
 
@@ -189,11 +186,15 @@ void ColumnRecordDecoder::NoteKeySchema(std::string_view key) {
 }
 
 Result<ColumnFiller::Filled> ColumnRecordDecoder::FillUpsert(const SourceRecord& record) {
+  const bool has_key = record.key && fillers_[static_cast<size_t>(Part::kKeyOfUpsert)] != nullptr;
   FRAZIL_ASSIGN(const Filled value, Fill(Part::kValue, *record.value));
-  if (value == Filled::kNeedsSchema) return value;
+  if (value == Filled::kNeedsSchema) {
+    // The key may ask for something as well: a record is held up once.
+    if (has_key) (void)Fill(Part::kKeyOfUpsert, *record.key);
+    return value;
+  }
   for (const MetadataColumn& column : metadata_) FRAZIL_TRY(column.Append(record));
-  if (record.key && fillers_[static_cast<size_t>(Part::kKeyOfUpsert)] != nullptr &&
-      (key_has_columns_ || LacksIdentifier())) {
+  if (has_key && (key_has_columns_ || LacksIdentifier())) {
     FRAZIL_ASSIGN(const Filled key, Fill(Part::kKeyOfUpsert, *record.key));
     if (key == Filled::kNeedsSchema) return key;
   }
@@ -214,6 +215,9 @@ Status ColumnRecordDecoder::FillMissing() {
       return Fail(ErrorCode::kInvalidArgument, "required column '{}' is missing", field.name);
     }
     column->AppendValue(field.write_default);
+    // These bytes are the record's as well: a column holds no more than what is counted.
+    if (const auto* text = std::get_if<std::string>(&field.write_default)) row_bytes_ += text->size();
+    if (const auto* binary = std::get_if<Bytes>(&field.write_default)) row_bytes_ += binary->size();
   }
   return {};
 }
@@ -241,12 +245,15 @@ Result<ColumnFiller::Filled> ColumnRecordDecoder::FillTombstone(const SourceReco
 }
 
 Result<Decoded> ColumnRecordDecoder::Decode(const SourceRecord& record) {
-  const size_t bytes = (record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0);
-  if (buffered_bytes_ + static_cast<int64_t>(bytes) > kMaxBufferedBytes) {
-    if (num_rows_ > 0)
+  // Numbers take eight bytes in a column, whatever they took in the record.
+  row_bytes_ = (record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0) + 8 * columns_.size();
+  if (buffered_bytes_ + static_cast<int64_t>(row_bytes_) > kMaxBufferedBytes) {
+    if (num_rows_ > 0) {
       return Fail(ErrorCode::kResourceExhausted, "the change buffer is full: {} bytes", buffered_bytes_);
-    return Refuse(Error(ErrorCode::kInvalidArgument, fmt::format("a record of {} bytes", bytes)));
+    }
+    return Refuse(Error(ErrorCode::kInvalidArgument, fmt::format("a record of {} bytes", row_bytes_)));
   }
+  asking_.clear();
   Result<Filled> filled = record.value ? FillUpsert(record) : FillTombstone(record);
   if (!filled) return Refuse(std::move(filled).error());
   if (*filled == Filled::kNeedsSchema) {
@@ -256,7 +263,7 @@ Result<Decoded> ColumnRecordDecoder::Decode(const SourceRecord& record) {
   if (record.key) NoteKeySchema(*record.key);
   kinds_.push_back(record.value ? ChangeKind::kUpsert : ChangeKind::kTombstone);
   ++num_rows_;
-  buffered_bytes_ += static_cast<int64_t>(bytes);
+  buffered_bytes_ += static_cast<int64_t>(row_bytes_);
   return Decoded::kRow;
 }
 
@@ -274,10 +281,16 @@ Result<Decoded> ColumnRecordDecoder::Refuse(Error error) {
 }
 
 Result<std::vector<spec::TableUpdate>> ColumnRecordDecoder::WantedUpdates(const spec::TableMetadata& metadata) {
-  if (asks_ == nullptr) return std::vector<spec::TableUpdate>{};
   const spec::SchemaPtr schema = metadata.schema();
-  FRAZIL_ASSIGN(const std::vector<ColumnBinding> bindings, BindingsOf(asking_, *schema, false));
-  FRAZIL_ASSIGN(const std::vector<ColumnChange> changes, asks_->Changes(*schema, bindings));
+  std::vector<ColumnChange> changes;
+  for (const Part part : asking_) {
+    FRAZIL_ASSIGN(const std::vector<ColumnBinding> bindings, BindingsOf(part, *schema, false));
+    auto wanted = fillers_[static_cast<size_t>(part)]->Changes(*schema, bindings);
+    // Whether the key is needed at all shows when the value is taken.
+    if (!wanted && part != asking_.front()) continue;
+    FRAZIL_TRY(wanted);
+    changes.insert(changes.end(), wanted->begin(), wanted->end());
+  }
   return UpdatesFor(changes, metadata);
 }
 

@@ -66,11 +66,11 @@ class ColumnRecordDecoder final : public RecordDecoder {
   std::vector<MetadataColumn> metadata_identifiers_;
   bool key_has_columns_ = false;
   std::unique_ptr<ColumnFiller> fillers_[3];  // by Part; null: the key has no format
-  ColumnFiller* asks_ = nullptr;              // who said kNeedsSchema last
-  Part asking_ = Part::kValue;
+  std::vector<Part> asking_;                  // who said kNeedsSchema of the last record
   std::vector<ChangeKind> kinds_;
   int64_t num_rows_ = 0;
   int64_t buffered_bytes_ = 0;
+  size_t row_bytes_ = 0;  // of the record at hand
   std::string why_;
   std::set<int32_t> key_schema_ids_;
   std::set<int32_t> value_schema_ids_;  // of fillers that are gone

@@ -17,10 +17,13 @@ inline bool IsUtf8(ByteView text) {
   const std::byte* at = text.data();
   size_t left = text.size();
   uint64_t seen = 0;
-  for (; left >= 8; at += 8, left -= 8) seen |= LoadLittle<uint64_t>(at);
-  uint64_t last = 0;
-  for (size_t i = 0; i < left; ++i) last |= std::to_integer<uint64_t>(at[i]);
-  return ((seen | last) & kHighBits) == 0 || IsWellFormedUtf8(text);
+  if (left >= 8) {
+    seen = LoadLittle<uint64_t>(at + left - 8);  // what is left behind the last eight, some of them twice
+    for (; left >= 8; at += 8, left -= 8) seen |= LoadLittle<uint64_t>(at);
+  } else {
+    for (; left > 0; --left) seen |= std::to_integer<uint64_t>(*at++);
+  }
+  return (seen & kHighBits) == 0 || IsWellFormedUtf8(text);
 }
 
 }  // namespace frazil::ingest
