@@ -1,0 +1,283 @@
+// Where a pipeline begins (the table is the truth, never a guess), and what it refuses: each refusal says what was found and
+// what to do.
+
+#include "frazil/ingest/start_commit.h"
+#include "frazil/table/marker.h"
+#include "tests/support/pipeline_world.h"
+
+namespace frazil::test {
+namespace {
+
+using ingest::PipelineOptions;
+using ingest::ResetOffsets;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using Kind = ingest::StartupMode::Kind;
+
+class PipelineStartTest : public ::testing::Test {
+ protected:
+  void Ingested() {
+    world_.Append({{1, "a", ""}, {2, "b", ""}, {3, "c", ""}});
+    ASSERT_THAT(world_.Run(), IsOk());
+  }
+  PipelineOptions With(Kind kind) {
+    PipelineOptions options = world_.BoundedOptions();
+    options.startup.kind = kind;
+    return options;
+  }
+  PipelineOptions Resetting(ResetOffsets reset) {
+    PipelineOptions options = world_.BoundedOptions();
+    options.reset_offsets = reset;
+    return options;
+  }
+  void Update(std::vector<spec::TableUpdate> updates) {
+    table::Table table = world_.Table();
+    ASSERT_THAT(
+        table::CommitUpdates(
+            table, [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> { return updates; },
+            *world_.clock),
+        IsOk());
+  }
+  /// Others rewrite everything and expire the rest; even the log is short.
+  void LoseHistory() {
+    Update({spec::update::SetProperties{{{"write.metadata.previous-versions-max", "1"}}}});
+    table::Table table = world_.Table();
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_THAT(index::ForeignRewrite(
+                      table, [](const std::string&) { return true; }, *world_.clock),
+                  IsOk());
+    }
+    ASSERT_THAT(index::ExpireAllButHead(table, *world_.clock), IsOk());
+    ASSERT_THAT(index::ForeignInsert(table, {{100, "foreign", ""}}, *world_.clock), IsOk());
+    ASSERT_THAT(index::ExpireAllButHead(table, *world_.clock), IsOk());
+    ASSERT_THAT(index::ForeignInsert(table, {{101, "foreign", ""}}, *world_.clock), IsOk());
+  }
+  const std::map<int64_t, std::string> foreign_ = {{100, "foreign"}, {101, "foreign"}};
+  PipelineWorld world_;
+};
+
+TEST_F(PipelineStartTest, TheStartupModeServesNewPipelinesOnly) {
+  world_.Append({{1, "a", ""}, {2, "b", ""}, {2, "c", ""}});
+  world_.topic->CommitGroupOffsets({{0, 1}, {1, 0}});
+  ASSERT_THAT(world_.Run(With(Kind::kGroupOffsets)), IsOk());
+  EXPECT_THAT(world_.Rows(), ElementsAre(Pair(1, "a"), Pair(2, "c")));
+  world_.topic->CommitGroupOffsets({{0, 0}, {1, 0}});
+  world_.Append({{4, "d", ""}});
+  ASSERT_THAT(world_.Run(With(Kind::kGroupOffsets)), IsOk());
+  EXPECT_EQ(world_.status->records, 1);
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("going on where the table stands")));
+}
+
+TEST_F(PipelineStartTest, ASpecificOffsetForSomePartitionsIsNotEnough) {
+  PipelineOptions options = With(Kind::kSpecificOffsets);
+  options.startup.specific_offsets = {{0, 0}};
+  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kInvalidArgument, "no position for partition 1"));
+  EXPECT_EQ(world_.NumSnapshots(), 0u);
+}
+
+TEST_F(PipelineStartTest, RefusesWhenTheTopicWasRecreated) {
+  Ingested();
+  world_.topic->Recreate();
+  world_.Append({{1, "other life", ""}, {2, "x", ""}, {4, "y", ""}, {3, "z", ""}});
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "topic-id was topic-1, is topic-2"));
+  EXPECT_EQ(world_.Rows().at(1), "a");
+}
+
+TEST_F(PipelineStartTest, DropsABatchWhoseTopicIsRecreatedBeforeTheCommit) {
+  Ingested();
+  world_.Append({{1, "b", ""}});
+  int asked = 0;
+  world_.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "same" && asked++ == 0) world_.topic->Recreate();
+    return {};
+  });
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "recreated"));
+  EXPECT_EQ(world_.Rows().at(1), "a");
+}
+
+TEST_F(PipelineStartTest, ComparesNamesWhereBrokersKnowNoIds) {
+  world_.topic->ForgetIds();
+  Ingested();
+  world_.Append({{1, "b", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  world_.ExpectComplete();
+}
+
+TEST_F(PipelineStartTest, NeverJumpsOverRecordsThatRetentionTook) {
+  Ingested();
+  world_.Append({{1, "b", ""}, {3, "d", ""}, {5, "e", ""}});
+  world_.topic->Truncate(1, 4);
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "holds records 4 to 5, but the table stands at 2"));
+  EXPECT_EQ(world_.status->records, 0);
+}
+
+TEST_F(PipelineStartTest, RefusesAPositionBehindTheEnd) {
+  Ingested();
+  world_.topic->ForgetIds();
+  world_.topic->Recreate();
+  world_.topic->ForgetIds();
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "cut or recreated"));
+}
+
+TEST_F(PipelineStartTest, StopsWhenANewPartitionHasLostItsBeginning) {
+  Ingested();
+  world_.topic->AddPartition();
+  world_.topic->AppendGap(2, 9);
+  world_.topic->Truncate(2, 5);
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "new partition 2 of topic fake begins at record 5"));
+}
+
+TEST_F(PipelineStartTest, RefusesAnotherPipelineIdOnTheSameTopic) {
+  Ingested();
+  PipelineOptions options = world_.BoundedOptions();
+  options.id = "renamed";
+  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kFenced, "pipeline adopt kafka:fake --as renamed"));
+}
+
+TEST_F(PipelineStartTest, SaysWhatARollbackTookAndReplaysIt) {
+  Ingested();
+  const spec::SnapshotId before = *world_.Table().metadata()->current_snapshot_id;
+  world_.Append({{1, "b", ""}, {2, std::nullopt, ""}, {6, "n", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::SetHead(table, before, *world_.clock), IsOk());
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("rolled back: records 1 to 2 of partition 0, 2 to 2 of partition 1")));
+  world_.ExpectComplete();
+}
+
+TEST_F(PipelineStartTest, StopsWhenItsFirstCommitWasRolledBack) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{100, "foreign", ""}}, *world_.clock), IsOk());
+  const spec::SnapshotId before = *table.metadata()->current_snapshot_id;
+  Ingested();
+  table = world_.Table();
+  ASSERT_THAT(index::SetHead(table, before, *world_.clock), IsOk());
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "pipeline reset-offsets"));
+}
+
+TEST_F(PipelineStartTest, StopsWithTheEvidenceWhenHistoryIsLost) {
+  Ingested();
+  LoseHistory();
+  EXPECT_THAT(world_.Run(),
+              IsError(ErrorCode::kFenced, "history was expired, a table property says partition 0 at 1, 1 at 2"));
+}
+
+TEST_F(PipelineStartTest, BelievesThePropertyWhenTold) {
+  Ingested();
+  LoseHistory();
+  world_.Append({{2, "d", ""}});
+  ASSERT_THAT(world_.Run(Resetting(ResetOffsets::kProperty)), IsOk());
+  EXPECT_EQ(world_.status->records, 1);
+  world_.ExpectComplete(foreign_);
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.status->records, 0);
+}
+
+TEST_F(PipelineStartTest, ReadsEverythingAgainWhenTold) {
+  Ingested();
+  LoseHistory();
+  ASSERT_THAT(world_.Run(Resetting(ResetOffsets::kEarliest)), IsOk());
+  EXPECT_EQ(world_.status->records, 3);
+  world_.ExpectComplete(foreign_);
+}
+
+TEST_F(PipelineStartTest, GoesOnAfterOthersExpiredAllButTheHead) {
+  Ingested();
+  table::Table table = world_.Table();
+  for (int64_t i = 0; i < 30; ++i) {
+    ASSERT_THAT(index::ForeignInsert(table, {{1'000 + i, "f", ""}}, *world_.clock), IsOk());
+    ASSERT_THAT(index::ExpireAllButHead(table, *world_.clock), IsOk());
+  }
+  world_.Append({{1, "z", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.status->records, 1);
+  EXPECT_EQ(world_.Rows().at(1), "z");
+}
+
+TEST_F(PipelineStartTest, KeepsThePropertyFreshWhileOthersCommit) {
+  Ingested();
+  table::Table table = world_.Table();
+  for (int64_t i = 0; i < 20; ++i)
+    ASSERT_THAT(index::ForeignInsert(table, {{1'000 + i, "f", ""}}, *world_.clock), IsOk());
+  ASSERT_THAT(table::RenewMarkerProperty(table, spec::kMainBranch, 20, *world_.clock), IsOkAnd(false));
+  ASSERT_THAT(index::ForeignInsert(table, {{2'000, "f", ""}}, *world_.clock), IsOk());
+  ASSERT_THAT(table::RenewMarkerProperty(table, spec::kMainBranch, 20, *world_.clock), IsOkAnd(true));
+  EXPECT_EQ(world_.Marker().property->head, table.metadata()->current_snapshot_id);
+  EXPECT_EQ(world_.Marker().property->marker, world_.Marker().marker);
+  ASSERT_THAT(table::RenewMarkerProperty(table, spec::kMainBranch, 20, *world_.clock), IsOkAnd(false));
+}
+
+TEST_F(PipelineStartTest, RefusesDuplicateKeysUnlessTheyAreToGo) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{1, "old", ""}}, *world_.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table, {{1, "new", ""}}, *world_.clock), IsOk());
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kInvalidTable, "1 keys have several live rows"));
+  PipelineOptions options = world_.BoundedOptions();
+  options.dedupe = ingest::Dedupe::kNewest;
+  ASSERT_THAT(world_.Run(options), IsOk());
+  EXPECT_EQ(world_.Rows().at(1), "new");
+}
+
+/// A compacted topic: what was deleted while nobody read is forgotten after a while.
+TEST(CompactedTopic, StopsWhenTombstonesMayBeGone) {
+  class Compacted : public FakeRecordSource {
+   public:
+    using FakeRecordSource::FakeRecordSource;
+    Result<std::optional<std::chrono::milliseconds>> TombstoneRetention() override {
+      return std::chrono::milliseconds(100 * 3'600'000);
+    }
+  };
+  PipelineWorld world;
+  const auto run = [&] {
+    ingest::Pipeline pipeline(world.Table(), std::make_unique<Compacted>(world.topic, *world.clock),
+                              std::make_unique<FakeRecordDecoder>(world.Table().metadata()->schema()), nullptr,
+                              world.BoundedOptions());
+    return pipeline.Run();
+  };
+  world.Append({{1, "a", ""}});
+  ASSERT_THAT(run(), IsOk());
+  world.clock->Advance(95LL * 3'600'000);
+  ASSERT_THAT(run(), IsOk()) << "nothing came since: nothing can be missing";
+  world.Append({{1, "b", ""}});
+  EXPECT_THAT(run(), IsError(ErrorCode::kFenced, "keeps tombstones for 100 h"));
+}
+
+class UpgradeTest : public ::testing::Test {
+ protected:
+  UpgradeTest()
+      : world_({.num_partitions = 2,
+                .partitioning = index::Partitioning::kNone,
+                .properties = {{"format-version", "2"}},
+                .catalog = nullptr,
+                .create_table = true}) {}
+  PipelineWorld world_;
+};
+
+TEST_F(UpgradeTest, IsRefusedWithoutTheFlag) {
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kNotSupported, "--upgrade-table"));
+  EXPECT_EQ(world_.Table().metadata()->format_version, 2);
+}
+
+TEST_F(UpgradeTest, KeepsTheIdsThatOldRowsGet) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{1, "a", ""}, {2, "b", ""}, {3, "c", ""}}, *world_.clock), IsOk());
+  world_.Append({{2, "x", ""}, {3, std::nullopt, ""}, {4, "n", ""}});
+  PipelineOptions options = world_.BoundedOptions();
+  options.upgrade_table = true;
+  ASSERT_THAT(world_.Run(options), IsOk());
+  EXPECT_EQ(world_.Table().metadata()->format_version, 3);
+  EXPECT_THAT(world_.Rows(), ElementsAre(Pair(1, "a"), Pair(2, "x"), Pair(4, "n")));
+  EXPECT_EQ(world_.RowIds().at(1), 0);
+  EXPECT_EQ(world_.RowIds().at(2), 1);
+  EXPECT_GT(world_.RowIds().at(4), 2);
+  EXPECT_THAT(Violations(world_.Table()), ::testing::IsEmpty());
+  world_.Append({{1, "y", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.RowIds().at(1), 0);
+}
+
+}  // namespace
+}  // namespace frazil::test
