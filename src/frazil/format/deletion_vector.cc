@@ -252,6 +252,18 @@ void DeletionVector::PositionsIn(spec::RowPosition begin, spec::RowPosition end,
   }
 }
 
+std::vector<uint64_t> DeletionVector::ToBits() const {
+  std::vector<uint64_t> bits;
+  const auto low = bitmaps_.find(0);
+  if (low == bitmaps_.end()) return bits;
+  bits.resize(roaring_bitmap_maximum(low->second.get()) / 64 + 1);
+  ReadValues(*low->second, 0, [&](std::span<const uint32_t> values) {
+    for (const uint32_t value : values) bits[value / 64] |= uint64_t{1} << (value % 64);
+    return true;
+  });
+  return bits;
+}
+
 std::vector<int64_t> DeletionVector::ToPositions() const {
   std::vector<int64_t> positions;
   positions.reserve(static_cast<size_t>(cardinality()));

@@ -54,6 +54,8 @@ class DeletionVector {
   /// Deleted positions in [begin, end), ascending, appended to `out`.
   void PositionsIn(spec::RowPosition begin, spec::RowPosition end, std::vector<int64_t>& out) const;
   std::vector<int64_t> ToPositions() const;
+  /// One bit a row, from row 0 to Max(); none when empty. Only for positions below 2^32: that much memory at most.
+  std::vector<uint64_t> ToBits() const;
 
   bool operator==(const DeletionVector& other) const;
 

@@ -1,6 +1,6 @@
 #include "frazil/index/entry_resolver.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace frazil::index {
 
@@ -29,7 +29,9 @@ Status EntryResolver::ResolveAll(std::span<const EntryOrHit> entries, std::vecto
     File* file = Locate(entry.file, entry.position, entry.row_id, places[i]);
     files_[i] = file != nullptr && file->has_deletes ? file : nullptr;
     // The bits of all entries come from memory together.
-    if (files_[i] != nullptr && !file->bits.empty()) __builtin_prefetch(file->bits.data() + places[i].position / 64);
+    if (files_[i] != nullptr && places[i].position < file->num_bits) {
+      __builtin_prefetch(file->bits->data() + places[i].position / 64);
+    }
   }
   for (size_t i = 0; i < entries.size(); ++i) {
     if (files_[i] == nullptr) continue;
@@ -80,41 +82,46 @@ EntryResolver::File* EntryResolver::Locate(FileNumber number, uint32_t position,
 }
 
 Result<bool> EntryResolver::IsDeleted(File& file, uint32_t position) {
-  if (position / 64 < file.bits.size()) [[likely]]
-    return (file.bits[position / 64] >> (position % 64) & 1) != 0;
-  if (!file.is_read) FRAZIL_TRY(ReadDeletes(file));
-  if (file.deleted == nullptr || !file.bits.empty()) return false;
-  if (--file.asks_left == 0) LayOutFlat(file);
+  if (position < file.num_bits) [[likely]]
+    return ((*file.bits)[position / 64] >> (position % 64) & 1) != 0;
+  if (!file.is_read) {
+    FRAZIL_TRY(ReadDeletes(file));
+    return IsDeleted(file, position);
+  }
+  if (file.deleted == nullptr || file.bits != nullptr) return false;
+  if (--file.asks_left == 0) LayOut(file);
   return file.deleted->Contains(spec::RowPosition(position));
 }
 
 Status EntryResolver::ReadDeletes(File& file) {
-  // Where a lot is deleted, to lay out a deleted row costs a small part of a search for one.
-  constexpr int64_t kRowsAnAsk = 16;
+  // To make a bit of a deleted row costs a small part of a search for one.
+  constexpr int64_t kRowsAnAsk = 32;
   constexpr int64_t kFewAsks = 64;
   file.is_read = true;
   if (rows_left_ <= 0) return {};
   FRAZIL_ASSIGN(file.deleted, version_.DeletedIn(*file.state));
-  if (file.deleted == nullptr) return {};
-  const int64_t num_deleted = file.deleted->cardinality();
+  const int64_t num_deleted = file.deleted == nullptr ? 0 : file.deleted->cardinality();
+  if (num_deleted == 0) {
+    file.deleted = nullptr;
+    return {};
+  }
   rows_left_ -= num_deleted;
   file.asks_left = kFewAsks + num_deleted / kRowsAnAsk;
+  UseBits(file, version_.deletes->FindBits(file.file->path, file.state->deletes_id));
   return {};
 }
 
-void EntryResolver::LayOutFlat(File& file) {
-  const auto num_words = static_cast<size_t>(file.deleted->Max().value() / 64 + 1);
-  if (num_words * sizeof(uint64_t) > flat_bytes_left_) return;
-  flat_bytes_left_ -= num_words * sizeof(uint64_t);
-  file.bits.resize(num_words);
-  constexpr int64_t kStep = 1 << 16;
-  std::vector<int64_t> positions;
-  for (int64_t begin = 0; begin < static_cast<int64_t>(num_words) * 64; begin += kStep) {
-    positions.clear();
-    file.deleted->PositionsIn(spec::RowPosition(begin), spec::RowPosition(begin + kStep), positions);
-    for (const int64_t position : positions)
-      file.bits[static_cast<size_t>(position / 64)] |= uint64_t{1} << (position % 64);
-  }
+void EntryResolver::LayOut(File& file) {
+  const int64_t bytes = file.deleted->Max().value() / 8;
+  if (bytes > bit_bytes_left_) return;
+  bit_bytes_left_ -= bytes;
+  UseBits(file, version_.deletes->LayOut(file.file->path, file.state->deletes_id, *file.deleted));
+}
+
+void EntryResolver::UseBits(File& file, LiveDeletes::Bits bits) {
+  if (bits == nullptr) return;
+  file.num_bits = bits->size() * 64;
+  file.bits = std::move(bits);
 }
 
 }  // namespace frazil::index

@@ -14,7 +14,7 @@ namespace frazil::index {
 ///
 /// Made for millions of entries that name a few thousand files in no order: what a look-up or a merge asks of a file stands
 /// in an array by file number, filled when the first entry names the file, vector included. Vectors that are asked often
-/// are laid out flat, one bit a row.
+/// are laid out as bits, which the resolvers of one index share.
 class EntryResolver {
  public:
   static constexpr int64_t kNoRowId = -1;
@@ -51,8 +51,9 @@ class EntryResolver {
     // Of a live one with deletes, once a row was asked for:
     bool is_read = false;
     LiveDeletes::Positions deleted;
-    int64_t asks_left = 0;  ///< before it is laid out flat
-    std::vector<uint64_t> bits;
+    int64_t asks_left = 0;  ///< before bits are made of it
+    LiveDeletes::Bits bits;
+    size_t num_bits = 0;
   };
   using Block = std::array<File, kFilesOfBlock>;
 
@@ -72,11 +73,12 @@ class EntryResolver {
   File* Locate(FileNumber number, uint32_t position, int64_t row_id, Place& place);
   Result<bool> IsDeleted(File& file, uint32_t position);
   Status ReadDeletes(File& file);
-  void LayOutFlat(File& file);
+  void LayOut(File& file);
+  static void UseBits(File& file, LiveDeletes::Bits bits);
 
   const IndexVersion& version_;
   int64_t rows_left_;
-  size_t flat_bytes_left_ = size_t{128} << 20;
+  int64_t bit_bytes_left_ = int64_t{256} << 20;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<File*> files_;  ///< of the entries at hand
 };

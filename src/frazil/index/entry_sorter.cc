@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kSmall = 32;
 constexpr int kMaxBits = 8;
+constexpr size_t kEntriesAhead = 4;
 constexpr size_t kMaxBuckets = size_t{1} << kMaxBits;
 
 // Where the entries of each bucket begin; one more for the end.
@@ -65,7 +66,10 @@ void Distribute(std::span<Entry> entries, const Digit& digit, Begins& begins) {
     while (next[bucket] < begins[bucket + 1]) {
       Entry entry = entries[next[bucket]];
       for (size_t home = digit.Of(entry); home != bucket; home = digit.Of(entry)) {
-        std::swap(entry, entries[next[home]++]);
+        const size_t slot = next[home]++;
+        std::swap(entry, entries[slot]);
+        // Every bucket fills from front to back, so what it needs next is known long before.
+        __builtin_prefetch(&entries[std::min(slot + kEntriesAhead, entries.size() - 1)], 1);
       }
       entries[next[bucket]++] = entry;
     }

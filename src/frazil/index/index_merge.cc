@@ -125,7 +125,10 @@ Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, c
     smallest = std::min(smallest, run->smallest().high);
     largest = std::max(largest, run->largest().high);
   }
-  writer->AddFilter(max_entries, smallest, largest);
+  // The oldest run has most keys of the shard, so that few look-ups would miss it.
+  const RunList& shard =
+      version.shards[ShardOf(runs.front()->smallest(), static_cast<uint32_t>(version.shards.size()))];
+  if (shard.empty() || shard.back() != runs.back()) writer->AddFilter(max_entries, smallest, largest);
   FRAZIL_TRY(MergeRuns(runs, rewrite, *writer, pace));
   return writer->Finish();
 }

@@ -7,11 +7,12 @@
 namespace frazil::index {
 namespace {
 
-/// About what roaring takes: two bytes a position, at most 8 KiB per 65,536 rows.
+/// About what roaring takes, two bytes a position, at most 8 KiB per 65,536 rows; and a bit a row beside it.
 int64_t BytesOf(const format::DeletionVector& positions) {
   if (positions.empty()) return 0;
   const int64_t containers = positions.Max().value() / 65'536 + 1;
-  return std::min(2 * positions.cardinality(), 8192 * containers) + 16 * std::min(containers, positions.cardinality());
+  return std::min(2 * positions.cardinality(), 8192 * containers) + 16 * std::min(containers, positions.cardinality()) +
+         positions.Max().value() / 8;
 }
 
 constexpr int64_t kSlotBytes = 400;  ///< key, list node, map node
@@ -90,6 +91,22 @@ LiveDeletes::Positions LiveDeletes::FindCached(const std::string& path, const sp
   return found->second->positions;
 }
 
+LiveDeletes::Bits LiveDeletes::FindBits(const std::string& path, const spec::DeleteFileId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(KeyOf(path, id));
+  return found == by_key_.end() ? nullptr : found->second->bits;
+}
+
+LiveDeletes::Bits LiveDeletes::LayOut(const std::string& path, const spec::DeleteFileId& id,
+                                      const format::DeletionVector& positions) {
+  if (Bits bits = FindBits(path, id)) return bits;
+  auto bits = std::make_shared<const std::vector<uint64_t>>(positions.ToBits());
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(KeyOf(path, id));
+  if (found != by_key_.end()) found->second->bits = bits;
+  return bits;
+}
+
 LiveDeletes::Positions LiveDeletes::Insert(const std::string& path, const spec::DeleteFileId& id,
                                            format::DeletionVector positions) {
   const int64_t bytes = BytesOf(positions) + kSlotBytes + static_cast<int64_t>(id.path.size() + path.size());
@@ -98,7 +115,7 @@ LiveDeletes::Positions LiveDeletes::Insert(const std::string& path, const spec::
   std::string key = KeyOf(path, id);
   if (by_key_.contains(key)) return shared;  // another thread was faster
   if (!MakeRoom(bytes)) return shared;
-  slots_.push_front({key, shared, bytes});
+  slots_.push_front({.key = key, .positions = shared, .bits = nullptr, .bytes = bytes});
   by_key_.emplace(std::move(key), slots_.begin());
   bytes_ += bytes;
   return shared;

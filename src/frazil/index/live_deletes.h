@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "frazil/base/memory_budget.h"
 #include "frazil/format/deletion_vector.h"
@@ -20,6 +21,7 @@ namespace frazil::index {
 class LiveDeletes {
  public:
   using Positions = std::shared_ptr<const format::DeletionVector>;
+  using Bits = std::shared_ptr<const std::vector<uint64_t>>;  ///< one a row, up to the last deleted one
 
   /// `budget` may be null. When it is used up less is kept, that is all.
   LiveDeletes(int64_t max_bytes, MemoryBudget* budget);
@@ -36,12 +38,18 @@ class LiveDeletes {
   /// What is at hand; null: not at hand.
   Positions FindCached(const std::string& path, const spec::DeleteFileId& id);
 
+  /// The same as bits, for those who ask for many rows in no order; null: nobody has laid them out yet.
+  Bits FindBits(const std::string& path, const spec::DeleteFileId& id);
+  /// Lays `positions` of these deletes out, for others too as long as they are in the cache.
+  Bits LayOut(const std::string& path, const spec::DeleteFileId& id, const format::DeletionVector& positions);
+
   int64_t memory_bytes() const;
 
  private:
   struct Slot {
     std::string key;
     Positions positions;
+    Bits bits;  ///< once somebody wanted them
     int64_t bytes;
   };
   static std::string KeyOf(const std::string& path, const spec::DeleteFileId& id);
