@@ -43,7 +43,7 @@ class GroupRewrite {
   const std::shared_ptr<scan::EqualityDeletes> equality_;
   const RewriteResources& resources_;
 
-  MemoryBudget::Reservation reservation_;
+  std::optional<RewriteAdmission::Room> room_;
   RewrittenGroup result_;
   bool has_lineage_ = false;
   int64_t next_position_ = 0;  ///< of the source that is being read: behind the last row that was seen
@@ -109,10 +109,11 @@ Status GroupRewrite::MakeOutputs() {
   options.roll_at_bytes = group_.roll_at_bytes;
   if (plan_.sort_order.is_sorted() && plan_.sort_order.id.value() > 0) options.sort_order_id = plan_.sort_order.id;
   int64_t room = EstimateMemory(plan_, group_);
-  if (resources_.budget != nullptr) {
-    const int64_t left = resources_.budget->limit_bytes() - resources_.budget->used_bytes();
-    room = std::max(std::min(room, left), kReadBytes + 2 * kSmallestRowGroup);
-    FRAZIL_ASSIGN(reservation_, resources_.budget->Reserve(room, "rewriting a file group"));
+  if (resources_.admission != nullptr) {
+    FRAZIL_ASSIGN(RewriteAdmission::Room admitted,
+                  resources_.admission->Enter(room, kReadBytes + 2 * kSmallestRowGroup));
+    room_.emplace(std::move(admitted));
+    room = room_->bytes();
   }
   const bool is_sorted = group_.is_move || plan_.sort_order.is_sorted();
   const int64_t shared = room - kReadBytes;

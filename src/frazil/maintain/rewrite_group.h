@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "frazil/base/memory_budget.h"
+#include "frazil/base/clock.h"
 #include "frazil/format/deletion_vector.h"
+#include "frazil/maintain/rewrite_admission.h"
 #include "frazil/maintain/rewrite_plan.h"
 #include "frazil/maintain/rewrite_rows.h"
 #include "frazil/scan/equality_deletes.h"
@@ -56,10 +57,9 @@ struct RewrittenGroup {
   int64_t num_rows() const;
 };
 
-/// What carrying out groups needs. Pointers may be null where ProcedureContext's may, and outlive the call.
+/// What carrying out groups needs. Pointers may be null and outlive the call.
 struct RewriteResources {
-  Executor* executor = nullptr;
-  MemoryBudget* budget = nullptr;
+  RewriteAdmission* admission = nullptr;  ///< null: no limit to memory
   Clock* clock = nullptr;
   std::string temp_directory;
   const std::atomic<bool>* stop = nullptr;

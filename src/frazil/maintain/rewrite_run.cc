@@ -70,12 +70,21 @@ Status RewriteRun::CommitLeftGroups() {
 }
 
 Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished) {
-  const RewriteResources resources{.executor = context_.executor,
-                                   .budget = context_.budget,
-                                   .clock = &clock(),
-                                   .temp_directory = context_.temp_directory,
-                                   .stop = context_.stop};
-  const auto equality = std::make_shared<scan::EqualityDeletes>(table_.io());
+  RewriteAdmission admission(context_.budget);
+  const RewriteResources resources{
+      .admission = &admission, .clock = &clock(), .temp_directory = context_.temp_directory, .stop = context_.stop};
+  const auto& deletes = plan.scan->deletes->deletes();
+  const bool has_equality_deletes = std::any_of(deletes.begin(), deletes.end(), [](const table::LiveDelete& file) {
+    return file.file.content == spec::FileContent::kEqualityDeletes;
+  });
+  // A quarter of the memory for the keys of equality deletes; more of them go to disk.
+  const int64_t limit = context_.budget == nullptr ? MemoryBudget::DefaultLimitBytes() : context_.budget->limit_bytes();
+  const int64_t key_bytes = limit / 4;
+  MemoryBudget::Reservation key_room;
+  if (has_equality_deletes && context_.budget != nullptr) {
+    FRAZIL_ASSIGN(key_room, context_.budget->Reserve(key_bytes, "keys of equality deletes"));
+  }
+  const auto equality = std::make_shared<scan::EqualityDeletes>(table_.io(), key_bytes, context_.temp_directory);
   std::atomic<size_t> next = begin;
   std::mutex mutex;
   const auto run_lane = [&](size_t) -> Status {

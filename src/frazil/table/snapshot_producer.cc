@@ -40,6 +40,18 @@ int64_t AssignRowIds(std::vector<spec::ManifestFile>& manifests, spec::RowId nex
   return next - next_row_id.value();
 }
 
+/// Rows of added files that deletes of the same change hide: a rewrite carries those of sources that somebody else replaced
+/// meanwhile, and they are no new rows.
+int64_t NumDeadOnArrival(const FileChanges& changes) {
+  std::unordered_set<std::string> added;
+  for (const AddedDataFile& file : changes.added_data_files) added.insert(file.file.file_path);
+  int64_t count = 0;
+  for (const spec::DataFile& file : changes.added_delete_files) {
+    if (file.referenced_data_file && added.contains(*file.referenced_data_file)) count += file.record_count;
+  }
+  return count;
+}
+
 }  // namespace
 
 spec::Operation OperationOf(const FileChanges& changes) {
@@ -75,9 +87,10 @@ Result<spec::Snapshot> SnapshotProducer::Produce(const spec::TableMetadata& meta
 
   SnapshotSummary summary;
   FRAZIL_ASSIGN(snapshot.summary, Summarize(attempt, summary));
-  if (snapshot.operation == spec::Operation::kReplace && summary.added_records() > summary.removed_records()) {
+  const int64_t num_added = summary.added_records() - NumDeadOnArrival(changes);
+  if (snapshot.operation == spec::Operation::kReplace && num_added > summary.removed_records()) {
     return Fail(ErrorCode::kInvalidArgument, "Invalid REPLACE operation: {} added records > {} replaced records",
-                summary.added_records(), summary.removed_records());
+                num_added, summary.removed_records());
   }
 
   std::vector<spec::ManifestFile> manifests = std::move(attempt.data);

@@ -1,0 +1,232 @@
+#include "frazil/maintain/rewrite_data_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/table/marker.h"
+#include "frazil/table/row_map.h"
+
+namespace frazil::maintain {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::map<std::string, std::string> kV3 = {{"format-version", "3"}};
+
+/// A table of `files` files with `rows` rows each.
+void Fill(MemoryTable& table, int files, int rows, const std::string& part = "a") {
+  for (int i = 0; i < files; ++i) {
+    ASSERT_THAT(index::ForeignInsert(table.table, Rows(i * rows, (i + 1) * rows, part), table.clock), IsOk());
+  }
+}
+
+TEST(RewriteDataFiles, PacksSmallFilesAndKeepsEveryRowsLineage) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Fill(table, 6, 10);
+  ASSERT_THAT(index::ForeignDelete(table.table, {3, 14, 15, 59}, table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+
+  const auto result = RewriteDataFiles(table.table, {}, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 6);
+  EXPECT_EQ(result->added_data_files, 1);
+  EXPECT_EQ(result->removed_delete_files, 3);
+  EXPECT_EQ(result->rows_carried, 56);
+  EXPECT_EQ(RowsOf(table.table), before);
+  const table::LiveFiles live = LiveOf(table.table);
+  EXPECT_THAT(live.data_files, SizeIs(1));
+  EXPECT_THAT(live.delete_files, IsEmpty());
+  const spec::Snapshot& head = *table.table.metadata()->current_snapshot();
+  EXPECT_EQ(head.operation, spec::Operation::kReplace);
+  EXPECT_EQ(head.summary.at("added-records"), "56");
+  EXPECT_EQ(head.summary.at("deleted-records"), "60");
+}
+
+TEST(RewriteDataFiles, NamesARowMapThatSaysWhereEveryRowWent) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Fill(table, 5, 10);
+  ASSERT_THAT(index::ForeignDelete(table.table, {12}, table.clock), IsOk());
+  const auto before = *index::ReadLiveRows(table.table);
+  ASSERT_THAT(RewriteDataFiles(table.table, {}, {.clock = &table.clock}), IsOk());
+  const std::string path = table.table.metadata()->current_snapshot()->summary.at(table::kRowMapSummaryKey);
+  EXPECT_TRUE(path.starts_with(table.table.metadata()->location + "/_frazil/rowmaps/")) << path;
+  const auto map = table::RowMap::Read(*table.io, path);
+  ASSERT_THAT(map, IsOk());
+  const auto after = *index::ReadLiveRows(table.table);
+  for (const LiveRow& row : before) {
+    const auto target = (*map)->Find(*(*map)->FindSource(row.path), spec::RowPosition(row.position));
+    ASSERT_TRUE(target) << row.row.id;
+    const auto found = std::find_if(after.begin(), after.end(), [&](const LiveRow& now) { return now.row == row.row; });
+    EXPECT_EQ(found->path, (*map)->outputs()[target->output].path);
+    EXPECT_EQ(found->position, target->position.value());
+  }
+}
+
+TEST(RewriteDataFiles, LeavesALoneSmallFileAlone) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Fill(table, 1, 10);
+  const auto head = table.table.metadata()->current_snapshot_id;
+  const auto result = RewriteDataFiles(table.table, {}, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 0);
+  EXPECT_EQ(table.table.metadata()->current_snapshot_id, head);
+}
+
+TEST(RewriteDataFiles, RewritesALoneFileWithManyDeletedRows) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Fill(table, 1, 10);
+  ASSERT_THAT(index::ForeignDelete(table.table, {1, 2, 3}, table.clock), IsOk());
+  const auto result = RewriteDataFiles(table.table, {}, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 1);
+  EXPECT_THAT(LiveOf(table.table).delete_files, IsEmpty());
+  EXPECT_THAT(IdsOf(table.table), ElementsAre(0, 4, 5, 6, 7, 8, 9));
+}
+
+TEST(RewriteDataFiles, KeepsPartitionsApart) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<TestRow> rows = Rows(i * 10, i * 10 + 5, "a");
+    for (const TestRow& row : Rows(i * 10 + 5, i * 10 + 10, "b")) rows.push_back(row);
+    ASSERT_THAT(index::ForeignInsert(table.table, rows, table.clock), IsOk());
+  }
+  const std::vector<std::string> before = RowsOf(table.table);
+  const auto result = RewriteDataFiles(table.table, {}, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->groups, 2);
+  EXPECT_EQ(result->rewritten_data_files, 10);
+  EXPECT_EQ(result->added_data_files, 2);
+  EXPECT_EQ(result->commits, 1);
+  EXPECT_EQ(RowsOf(table.table), before);
+}
+
+TEST(RewriteDataFiles, PartialProgressCommitsInParts) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  for (const std::string part : {"a", "b", "c"}) Fill(table, 5, 2, part);
+  RewriteOptions options;
+  options.partial_progress = true;
+  options.partial_progress_max_commits = 2;
+  const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->groups, 3);
+  EXPECT_EQ(result->commits, 2);
+}
+
+TEST(RewriteDataFiles, SortsInRunsOnDiskAndMergesThem) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<TestRow> rows;
+    for (int64_t n = 0; n < 1000; ++n) rows.push_back({i * 1000 + n * 7919 % 1000, "v", n % 2 == 0 ? "a" : "b"});
+    ASSERT_THAT(index::ForeignInsert(table.table, rows, table.clock), IsOk());
+  }
+  ASSERT_THAT(index::ForeignDelete(table.table, {5, 1500}, table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  RewriteOptions options = AllFiles();
+  options.strategy = RewriteOptions::Strategy::kSort;
+  options.sort_order =
+      spec::SortOrder{.id = spec::SortOrderId{0},
+                      .fields = {{.source_id = spec::FieldId{1}, .direction = spec::SortDirection::kDescending}}};
+  ASSERT_THAT(RewriteDataFiles(table.table, options, {.clock = &table.clock}), IsOk());
+  EXPECT_EQ(RowsOf(table.table), before);
+  std::map<std::string, int64_t> last;
+  const auto after = *index::ReadLiveRows(table.table);
+  for (const LiveRow& row : after) {
+    const auto [found, is_new] = last.try_emplace(row.path, row.row.id);
+    EXPECT_TRUE(is_new || row.row.id < found->second);
+    found->second = row.row.id;
+  }
+  EXPECT_THAT(last, SizeIs(2));
+}
+
+TEST(RewriteDataFiles, MovesFilesOfAnOldSpecToTheirPartitions) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<TestRow> rows;
+    for (int64_t n = 0; n < 10; ++n) rows.push_back({i * 10 + n, "v", n % 3 == 0 ? "a" : "b"});
+    ASSERT_THAT(index::ForeignInsert(table.table, rows, table.clock), IsOk());
+  }
+  ASSERT_THAT(
+      table::CommitUpdates(
+          table.table,
+          [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+            return std::vector<spec::TableUpdate>{
+                spec::update::AddPartitionSpec{spec::PartitionSpec(
+                    spec::SpecId{1}, {{spec::FieldId{3}, spec::FieldId{1000}, "part", spec::Transform::Identity()}})},
+                spec::update::SetDefaultSpec{spec::SpecId{-1}}};
+          },
+          table.clock),
+      IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  const auto report = ExplainRewrite(table.table, {}, {});
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->partitions, SizeIs(1));
+  EXPECT_EQ(report->partitions[0].partition, "landing");
+
+  const auto result = RewriteDataFiles(table.table, {}, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 5);
+  EXPECT_EQ(result->added_data_files, 2);
+  EXPECT_EQ(RowsOf(table.table), before);
+  for (const table::LiveDataFile& file : LiveOf(table.table).data_files) {
+    EXPECT_EQ(file.file.spec_id, table.table.metadata()->default_spec_id);
+    EXPECT_EQ(file.sequence_number.value(), 5);
+  }
+}
+
+TEST(RewriteDataFiles, SaysWhyAPartitionIsLeftAlone) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  Fill(table, 2, 10);
+  const auto report = ExplainRewrite(table.table, {}, {});
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->partitions, SizeIs(1));
+  EXPECT_FALSE(report->partitions[0].is_chosen);
+  EXPECT_EQ(report->partitions[0].partition, "part=a");
+  EXPECT_THAT(report->partitions[0].reason, HasSubstr("min-input-files = 5"));
+}
+
+TEST(RewriteDataFiles, CopiesTheMarkersOfPipelines) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  table::Marker marker;
+  marker.pipelines["p"].writer = "w";
+  marker.pipelines["p"].partitions[0].next = 17;
+  class MarkedChange : public table::SnapshotChange {
+   public:
+    explicit MarkedChange(const table::Marker& marker) : marker_(marker) {}
+    Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId id) override {
+      table::FileChanges changes;
+      FRAZIL_ASSIGN(changes.added_data_files, index::WriteFiles(base, index::NewRows(Rows(0, 3)), false));
+      changes.summary[table::kMarkerSummaryKey] = table::WriteMarkerJson(marker_, id);
+      return changes;
+    }
+
+   private:
+    const table::Marker& marker_;
+  } marked(marker);
+  ASSERT_THAT(table::CommitSnapshot(table.table, marked, {}, table.clock), IsOk());
+  ASSERT_THAT(RewriteDataFiles(table.table, AllFiles(), {.clock = &table.clock}), IsOk());
+  const spec::Snapshot& head = *table.table.metadata()->current_snapshot();
+  EXPECT_EQ(head.operation, spec::Operation::kReplace);
+  const auto copied = table::ParseMarkerJson(head.summary.at(table::kMarkerSummaryKey), head.id);
+  ASSERT_THAT(copied, IsOk());
+  ASSERT_TRUE(*copied);
+  EXPECT_EQ(**copied, marker);
+}
+
+TEST(RewriteOptions, RefusesAnUnknownKeyAndNamesTheNearest) {
+  const auto options = RewriteOptions::Parse({{"target-file-size-byte", "1"}});
+  ASSERT_FALSE(options);
+  EXPECT_THAT(options.error().ToString(), HasSubstr("did you mean target-file-size-bytes?"));
+  EXPECT_THAT(RewriteOptions::Parse({{"rewrite-all", "yes"}}), IsError(ErrorCode::kInvalidArgument, ""));
+  const auto good = RewriteOptions::Parse({{"min-input-files", "2"}, {"rewrite-job-order", "bytes-desc"}});
+  ASSERT_THAT(good, IsOk());
+  EXPECT_EQ(good->min_input_files, 2);
+  EXPECT_EQ(good->job_order, RewriteJobOrder::kBytesDescending);
+}
+
+}  // namespace
+}  // namespace frazil::maintain

@@ -1,0 +1,149 @@
+#include "frazil/maintain/rewrite_plan.h"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/table/table_test_support.h"
+
+namespace frazil::maintain {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kTarget = 1000;
+
+/// Sizes by a target of 1000 bytes; files are entries only.
+RewriteOptions SmallTarget() {
+  RewriteOptions options;
+  options.target_file_size_bytes = kTarget;
+  return options;
+}
+
+spec::DataFile Sized(const std::string& name, int64_t bytes, int64_t rows = 10) {
+  spec::DataFile file = table::DataFileOf("memory:/t/" + name, rows);
+  file.file_size_in_bytes = bytes;
+  return file;
+}
+
+std::vector<size_t> GroupSizes(const RewritePlan& plan) {
+  std::vector<size_t> sizes;
+  for (const RewritePlan::Group& group : plan.groups) sizes.push_back(group.tasks.size());
+  return sizes;
+}
+
+TEST(OutputSizes, AreSparks) {
+  const table::TestTable test;
+  const auto sizes = OutputSizes::Make(SmallTarget(), test.metadata());
+  ASSERT_THAT(sizes, IsOk());
+  EXPECT_EQ(sizes->min(), 750);
+  EXPECT_EQ(sizes->max(), 1800);
+  EXPECT_EQ(sizes->CountFor(999), 1);
+  EXPECT_EQ(sizes->CountFor(1050), 1);  // a little more than the target is one file
+  EXPECT_EQ(sizes->CountFor(1300), 2);
+  EXPECT_EQ(sizes->CountFor(1800), 2);     // the rest is large enough for a file of its own
+  EXPECT_EQ(sizes->CountFor(10'500), 10);  // spread over the others
+  EXPECT_EQ(sizes->RollAt(999), 1400);     // one file, whatever the estimate is worth
+  EXPECT_EQ(sizes->RollAt(1300), 1400);
+}
+
+TEST(OutputSizes, RefuseOptionsThatContradictEachOther) {
+  const table::TestTable test;
+  RewriteOptions options = SmallTarget();
+  options.min_file_size_bytes = kTarget;
+  EXPECT_THAT(OutputSizes::Make(options, test.metadata()), IsError(ErrorCode::kInvalidArgument, ""));
+  options = SmallTarget();
+  options.max_file_size_bytes = kTarget;
+  EXPECT_THAT(OutputSizes::Make(options, test.metadata()), IsError(ErrorCode::kInvalidArgument, ""));
+}
+
+TEST(RewritePlan, TakesFilesOfWrongSizesWhereThereAreEnough) {
+  table::TestTable test;
+  ASSERT_THAT(
+      table::Append(test, {Sized("a", 100), Sized("b", 100), Sized("c", 1000), Sized("d", 100), Sized("e", 100)}),
+      IsOk());
+  EXPECT_THAT(PlanRewrite(test.table, SmallTarget())->groups, IsEmpty());
+  ASSERT_THAT(table::Append(test, {Sized("f", 100)}), IsOk());
+  const auto plan = PlanRewrite(test.table, SmallTarget());
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(GroupSizes(*plan), ElementsAre(5));
+}
+
+TEST(RewritePlan, SplitsALoneFileThatIsTooLarge) {
+  table::TestTable test;
+  ASSERT_THAT(table::Append(test, {Sized("a", 1801)}), IsOk());
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, SmallTarget())), ElementsAre(1));
+}
+
+TEST(RewritePlan, GroupsHoldNoMoreThanTheirSizeAndFiles) {
+  table::TestTable test;
+  std::vector<spec::DataFile> files;
+  for (int i = 0; i < 12; ++i) files.push_back(Sized("f" + std::to_string(i), 100));
+  ASSERT_THAT(table::Append(test, files), IsOk());
+  RewriteOptions options = SmallTarget();
+  options.max_file_group_size_bytes = 650;
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(6, 6));
+  options.max_file_group_input_files = 5;
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(5, 5));  // two files alone are too few
+  options.rewrite_all = true;
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(5, 5, 2));
+  options.max_files_to_rewrite = 7;
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(5, 2));
+}
+
+TEST(RewritePlan, TakesFilesByTheirDeletes) {
+  table::TestTable test({{"format-version", "3"}});
+  ASSERT_THAT(table::Append(test, {Sized("a", 1000), Sized("b", 1000)}), IsOk());
+  ASSERT_THAT(table::Delete(test, {{"memory:/t/a", {0, 1}}, {"memory:/t/b", {0, 1, 2}}}), IsOk());
+  const auto plan = PlanRewrite(test.table, SmallTarget());
+  ASSERT_THAT(plan, IsOk());
+  ASSERT_THAT(GroupSizes(*plan), ElementsAre(1));
+  EXPECT_EQ(plan->scan->tasks[plan->groups[0].tasks[0]].data_file.file.file_path, "memory:/t/b");
+  EXPECT_EQ(plan->groups[0].live_bytes, 700);
+  RewriteOptions options = SmallTarget();
+  options.delete_file_threshold = 1;
+  EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(2));
+}
+
+// What the rules make of files is something they leave alone.
+TEST(RewritePlan, PlanningAgainOnTheOutputSelectsNothing) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    table::TestTable test;
+    std::vector<spec::DataFile> files;
+    for (unsigned i = 0; i < 1 + random() % 20; ++i) {
+      const int64_t bytes = 1 + static_cast<int64_t>(random() % (random() % 4 == 0 ? 4000 : 1500));
+      files.push_back(Sized(fmt::format("f{}", i), bytes));
+    }
+    ASSERT_THAT(table::Append(test, files), IsOk());
+    const auto plan = PlanRewrite(test.table, SmallTarget());
+    ASSERT_THAT(plan, IsOk());
+    table::FileChanges changes;
+    changes.operation = spec::Operation::kReplace;
+    for (const RewritePlan::Group& group : plan->groups) {
+      int64_t left = group.input_bytes;
+      for (const size_t task : group.tasks) {
+        changes.removed_data_files.push_back(plan->scan->tasks[task].data_file.file.file_path);
+      }
+      // As the writer does: a file is closed when it has reached its size.
+      for (int i = 0; left > 0; ++i) {
+        const int64_t bytes = std::min(left, group.roll_at_bytes);
+        changes.added_data_files.push_back(
+            {.file = Sized(fmt::format("o{}-{}", group.tasks[0], i), bytes, 1), .sequence_number = {}});
+        left -= bytes;
+      }
+    }
+    if (plan->groups.empty()) continue;
+    ASSERT_THAT(table::Commit(test, std::move(changes)), IsOk());
+    EXPECT_THAT(PlanRewrite(test.table, SmallTarget())->groups, IsEmpty()) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace frazil::maintain
