@@ -21,12 +21,6 @@ bool Has(const Node* node) { return node != nullptr; }
 
 std::string NameOf(const Node& node) { return Unquote(node.children.at(0)->string()); }
 
-std::string Trimmed(std::string text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
-}
-
 std::map<std::string, std::string> PropertiesIn(const Node& node) {
   std::map<std::string, std::string> properties;
   for (const auto& child : node.children) {

@@ -32,6 +32,7 @@
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
+#include "frazil/sql/duckdb_predicate.h"
 #include "frazil/sql/duckdb_text_comparison.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/engine.h"
@@ -326,6 +327,15 @@ class DuckEngine final : public Engine {
                                       duckdb::CatalogSetPathType::SET_DIRECTLY);
       });
       return {};
+    } catch (const std::exception& exception) {
+      return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), "", ""));
+    }
+  }
+
+  Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) override {
+    CloseOpenRows();
+    try {
+      return TranslatePredicateText(*connection_, schema, predicate);
     } catch (const std::exception& exception) {
       return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), "", ""));
     }

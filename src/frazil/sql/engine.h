@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frazil/base/result.h"
+#include "frazil/expr/expression.h"
 #include "frazil/sql/name_resolver.h"
 #include "frazil/sql/query_result.h"
 
@@ -30,6 +31,9 @@ class Engine {
 
   /// One statement that is not ours. Names of tables are resolved as ours are (catalog.a.b.t, t.snapshots, ...).
   virtual Result<std::unique_ptr<QueryResult>> Run(const std::string& query) = 0;
+  /// A predicate over the columns of `schema` as filters on files understand it: true for at least every row for which
+  /// the text is true. kInvalidArgument naming what is wrong with the text.
+  virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) = 0;
   /// Follows `USE`: where names without a namespace are looked for.
   virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
   virtual void Interrupt() = 0;

@@ -1,6 +1,7 @@
 #include "frazil/sql/session.h"
 
 #include "frazil/spec/ascii.h"
+#include "frazil/sql/call.h"
 #include "frazil/sql/definition.h"
 #include "frazil/sql/engine.h"
 #include "frazil/sql/made_up_result.h"
@@ -35,6 +36,15 @@ class Session::Impl {
       resolver_.SetKeyIndexes(
           std::make_shared<KeyIndexes>(options.key_index_directory, options.memory_limit_bytes / kKeyIndexCacheShare));
     }
+    procedures_ = options.procedures;
+    calls_.procedures = &procedures_;
+    calls_.context.executor = options.executor;
+    calls_.context.budget = options.budget;
+    calls_.context.state_directory = options.state_directory;
+    calls_.context.temp_directory = options.temp_directory;
+    calls_.context.stop = &stop_;
+    calls_.context.on_notice = options.on_notice;
+    calls_.context.on_progress = options.on_progress;
     FRAZIL_ASSIGN(engine_,
                   Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
     return engine_->SetDefault(resolver_.current_catalog(), resolver_.current_namespace());
@@ -42,6 +52,7 @@ class Session::Impl {
 
   AnyResult Execute(const std::string& text) {
     resolver_.Forget();
+    stop_ = false;
     auto pieces = SplitScript(text);
     if (pieces.empty()) return MessageResult("");
     if (pieces.size() > 1) return Fail(ErrorCode::kInvalidArgument, "one statement at a time: {} given", pieces.size());
@@ -51,7 +62,14 @@ class Session::Impl {
     return engine_->Run(query);
   }
 
-  void Cancel() { engine_->Interrupt(); }
+  Result<expr::ExpressionPtr> ParsePredicate(const spec::Schema& schema, const std::string& predicate) {
+    return engine_->TranslatePredicate(schema, predicate);
+  }
+
+  void Cancel() {
+    stop_ = true;
+    engine_->Interrupt();
+  }
 
  private:
   AnyResult RunOurs(const statement::Insert& insert) {
@@ -62,6 +80,8 @@ class Session::Impl {
   AnyResult RunOurs(const statement::Update& update) { return Run(update, resolver_, *engine_); }
   AnyResult RunOurs(const statement::Merge& merge) { return Run(merge, resolver_, *engine_); }
   AnyResult RunOurs(const statement::CreateTableAs& create) { return Run(create, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Call& call) { return Run(call, calls_, resolver_, *engine_); }
+  AnyResult RunOurs(const statement::Vacuum& vacuum) { return Run(vacuum, calls_, resolver_, *engine_); }
   AnyResult RunOurs(const statement::NotBuilt& missing) {
     return Fail(ErrorCode::kNotSupported, "statement is not supported yet: {}", missing.what);
   }
@@ -129,6 +149,9 @@ class Session::Impl {
   NameResolver resolver_;
   std::unique_ptr<Engine> engine_;
   SessionSettings settings_;
+  table::ProcedureSet procedures_;
+  CallEnvironment calls_;
+  std::atomic<bool> stop_ = false;  ///< for procedures
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -145,5 +168,8 @@ Result<std::unique_ptr<QueryResult>> Session::Execute(const std::string& stateme
   return impl_->Execute(statement);
 }
 void Session::Cancel() { impl_->Cancel(); }
+Result<expr::ExpressionPtr> Session::ParsePredicate(const spec::Schema& schema, const std::string& predicate) {
+  return impl_->ParsePredicate(schema, predicate);
+}
 
 }  // namespace frazil::sql

@@ -11,6 +11,7 @@
 #include "frazil/catalog/catalog.h"
 #include "frazil/sql/key_indexes.h"
 #include "frazil/sql/query_result.h"
+#include "frazil/table/procedure.h"
 
 namespace frazil::sql {
 
@@ -24,6 +25,14 @@ struct SessionOptions {
   std::string temp_directory;  ///< where DuckDB spills; empty: no spilling
   /// Where key indexes of tables may be; equality on all identifier fields is looked up in them. Null: never.
   KeyIndexDirectory key_index_directory;
+
+  /// What CALL knows; and what the procedures work with, as table::ProcedureContext says.
+  table::ProcedureSet procedures;
+  Executor* executor = nullptr;
+  MemoryBudget* budget = nullptr;
+  std::string state_directory;
+  std::function<void(const std::string&)> on_notice;
+  std::function<void(const table::ProcedureProgress&)> on_progress;
 };
 
 /// One statement of a script and the line it starts on (1-based).
@@ -47,6 +56,8 @@ class Session {
   /// Runs one statement. Results stream: the next Execute() ends the previous result.
   Result<std::unique_ptr<QueryResult>> Execute(const std::string& statement);
   void Cancel();
+  /// A predicate over the columns of `schema`, for files that may hold matching rows: never narrower than the text.
+  Result<expr::ExpressionPtr> ParsePredicate(const spec::Schema& schema, const std::string& predicate);
 
  private:
   class Impl;

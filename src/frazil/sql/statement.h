@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "frazil/sql/call_statement.h"
 #include "frazil/sql/definition_statement.h"
 #include "frazil/sql/write_statement.h"
 
@@ -44,7 +45,7 @@ using Statement =
                  statement::SetTableLocation, statement::SetRef, statement::DropRef, statement::SetSetting,
                  statement::ShowSettings, statement::ResetSettings, statement::Insert, statement::Delete,
                  statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
-                 statement::CreateTableLike, statement::NotBuilt>;
+                 statement::CreateTableLike, statement::Call, statement::Vacuum, statement::NotBuilt>;
 
 /// Parses a statement of ours (Spark's grammar). None: it is not one of ours, DuckDB may know it.
 /// kInvalidArgument "expected ... at line:column" for one of ours that is misspelt.

@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 
+#include "frazil/sql/call_parser.h"
 #include "frazil/sql/definition_parser.h"
 #include "frazil/sql/parse_tree.h"
 #include "frazil/sql/statement.h"
@@ -95,9 +96,6 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
            std::equal(expected.begin(), expected.end(), words.begin(),
                       [](const char* left, const std::string& right) { return right == left; });
   };
-  for (const char* word : {"CALL"}) {
-    if (starts({word})) return statement::NotBuilt{word};
-  }
   if (starts({"ALTER", "VIEW"})) return statement::NotBuilt{"ALTER VIEW"};
   if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"}))
     return statement::NotBuilt{"CREATE VIEW"};
@@ -109,6 +107,9 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
 }  // namespace
 
 Result<std::optional<Statement>> ParseStatement(const std::string& source) {
+  // First: ALTER TABLE ... EXECUTE is Trino's, another ALTER TABLE is a definition.
+  FRAZIL_ASSIGN(auto call, ParseCall(source));
+  if (call) return call;
   FRAZIL_ASSIGN(auto definition, ParseDefinition(source));
   if (definition) return definition;
   FRAZIL_ASSIGN(auto write, ParseWriteStatement(source));

@@ -25,6 +25,12 @@ std::string Unquote(const std::string& quoted) {
   return plain;
 }
 
+std::string Trimmed(std::string text) {
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  return text;
+}
+
 std::string Lower(std::string letters) {
   std::transform(letters.begin(), letters.end(), letters.begin(), ::tolower);
   return letters;

@@ -22,6 +22,8 @@ const grammar::Node* Child(const grammar::Node& node) {
 
 /// Undoes the quotes of a name or text, back slashes in a text included; a plain word as it is.
 std::string Unquote(const std::string& quoted);
+/// Without blanks at the end: rules take them along.
+std::string Trimmed(std::string text);
 /// ASCII letters in lower case.
 std::string Lower(std::string letters);
 /// The parts of a `table_name`.

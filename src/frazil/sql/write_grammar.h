@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frazil/sql/lexical_grammar.h"
+#include "frazil/sql/text_grammar.h"
 
 // The grammar of the statements that write rows; included by write_parser.cc alone. Expressions and queries are not
 // parsed here: they are cut out as written, DuckDB reads them.
@@ -16,23 +16,8 @@ FRAZIL_KEYWORD(source); FRAZIL_KEYWORD(name); FRAZIL_KEYWORD(for); FRAZIL_KEYWOR
 FRAZIL_KEYWORD(system_time); FRAZIL_KEYWORD(and); FRAZIL_KEYWORD(evolution);
 #undef FRAZIL_KEYWORD
 
-// --- text that is DuckDB's ------------------------------------------------------------------------------------------------
+// --- texts, and where they end ---------------------------------------------------------------------------------------------
 
-struct piece;
-template <char Open, char Close>
-struct group : peg::seq<peg::one<Open>, peg::until<peg::one<Close>, piece>> {};
-struct word : peg::list<peg::plus<name_part>, peg::one<'.'>> {};
-template <typename Text>
-struct plain_word : peg::seq<Text, peg::not_at<name_part>> {};
-struct case_expression : peg::seq<plain_word<TAO_PEGTL_ISTRING("case")>, peg::until<plain_word<TAO_PEGTL_ISTRING("end")>, piece>> {};
-/// A token, or everything up to where what it opens is closed.
-struct piece : peg::sor<single_quoted, double_quoted, back_quoted, line_comment, block_comment, group<'(', ')'>, group<'[', ']'>,
-                        group<'{', '}'>, case_expression, word, peg::any> {};
-/// Up to one of the words and symbols that may follow, which are not ones when something encloses them.
-template <typename... Stops>
-struct text_until : peg::plus<peg::seq<peg::not_at<peg::sor<Stops...>>, piece>> {};
-
-struct rest_of_statement : peg::plus<peg::any> {};
 struct assigned : text_until<symbol<','>, k_where, k_when> {};
 struct inserted : text_until<symbol<','>, symbol<')'>> {};
 struct clause_condition : text_until<k_then> {};
@@ -110,7 +95,6 @@ using Selected = peg::parse_tree::selector<
 namespace frazil::sql::grammar {
 
 template <> inline constexpr const char* kExpected<write::rows> = "VALUES or a query";
-template <> inline constexpr const char* kExpected<write::rest_of_statement> = "a condition";
 template <> inline constexpr const char* kExpected<write::clause_condition> = "a condition";
 template <> inline constexpr const char* kExpected<write::join_condition> = "a condition";
 template <> inline constexpr const char* kExpected<write::assigned> = "a value";

@@ -11,13 +11,6 @@ namespace {
 using grammar::Node;
 namespace rule = grammar::write;
 
-/// Without blanks at the end: rules take them along.
-std::string Trimmed(std::string text) {
-  size_t end = text.find_last_not_of(" \t\r\n");
-  text.resize(end == std::string::npos ? 0 : end + 1);
-  return text;
-}
-
 std::string AliasIn(const Node& node) {
   const Node* found = Child<rule::target_alias>(node);
   return found == nullptr ? "" : Unquote(found->children.at(0)->string());
@@ -25,7 +18,7 @@ std::string AliasIn(const Node& node) {
 
 std::string ConditionIn(const Node& node) {
   const Node* found = Child<rule::where>(node);
-  return found == nullptr ? "" : Trimmed(Child<rule::rest_of_statement>(*found)->string());
+  return found == nullptr ? "" : Trimmed(Child<grammar::rest_of_statement>(*found)->string());
 }
 
 statement::Assignment AssignmentOf(const Node& node) {
