@@ -1,0 +1,51 @@
+#include "frazil/cli/commands.h"
+#include "frazil/cli/compact_options.h"
+#include "frazil/cli/maintenance_session.h"
+#include "frazil/cli/units.h"
+
+namespace frazil::cli {
+namespace {
+
+Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
+  FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
+  FRAZIL_ASSIGN(table::Table table, session->Open(options.table));
+  FRAZIL_ASSIGN(const maintain::RewriteOptions rewrite, RewriteOptionsFor(options, *session, table));
+  const auto result = maintain::RewriteWithHistory(table, rewrite, session->context());
+  if (!result) return session->Failed(result.error());
+  session->EndProgress();
+  for (const std::string& reason : result->dropped_reasons) context.Say("left for the next run: " + reason);
+  FRAZIL_TRY(Summary()
+                 .Add("table", table.name().ToString())
+                 .Add("rewritten_data_files_count", result->rewritten_data_files)
+                 .Add("added_data_files_count", result->added_data_files)
+                 .Add("rewritten_bytes_count", result->rewritten_bytes)
+                 .Add("failed_data_files_count", result->failed_data_files)
+                 .Add("removed_delete_files_count", result->removed_delete_files)
+                 .Add("groups", result->groups)
+                 .Add("dropped_groups", result->dropped_groups)
+                 .Add("rows", result->rows_carried)
+                 .Add("written_bytes", result->written_bytes)
+                 .Add("commits", result->commits)
+                 .Add("seconds", fmt::format("{:.1f}", session->elapsed_seconds()))
+                 .Add("peak_memory_bytes", result->peak_memory_bytes)
+                 .Print(context));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddCompactCommand(CLI::App& program, Action& action) {
+  CLI::App* command =
+      program.add_subcommand("compact", "Rewrite small, badly sorted or half-deleted data files of a table");
+  auto options = std::make_shared<CompactOptions>();
+  AddCompactOptions(*command, *options);
+  command->footer(
+      "Finished file groups are committed as it goes and kept when it is stopped. Undo: frazil undo TABLE.\n"
+      "Examples:\n"
+      "  frazil compact demo.events\n"
+      "  frazil compact demo.events --where \"day >= DATE '2026-11-01'\" --option min-input-files=2 -o json");
+  command->callback(
+      [&action, options] { action = [options](Context& context) { return Compact(context, *options); }; });
+}
+
+}  // namespace frazil::cli
