@@ -259,6 +259,23 @@ def test_a_log_cut_above_the_position_while_reading_ends_with_the_evidence(broke
         assert "partition 0 stands at 5, but the topic holds records 15 to 25" in error.message
 
 
+def test_a_leader_epoch_that_ended_before_the_position_says_that_the_log_was_cut(broker):
+    topic = broker.create_topic()
+    broker.produce(topic, [(b"k", b"v")] * 5)
+    broker.restart()  # another leader epoch
+    broker.produce(topic, [(b"k", b"v")] * 5)
+    with Source(broker, topic) as source:
+        source.assign({0: 0})
+        epochs = [r["epoch"] for r in source.read_until({0: 10})]
+        assert epochs[0] == epochs[4] < epochs[5] == epochs[9]
+        source.assign({0: (8, epochs[9])})
+        assert [r["offset"] for r in source.read_until({0: 10})] == [8, 9]
+        # As after an unclean election: read up to 8 under a leader whose log went on only to 5.
+        source.assign({0: (8, epochs[0])})
+        error = source.error_until("Fenced")
+        assert "partition 0 stands at 8" in error.message
+
+
 def test_partitions_that_are_added_show_in_the_bounds(broker):
     topic = broker.create_topic(partitions=1)
     broker.produce(topic, [(b"k", b"v")])

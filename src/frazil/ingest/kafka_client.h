@@ -41,7 +41,7 @@ struct KafkaTopic {
 /// (no such topic), kInvalidArgument. Thread-safe.
 class KafkaClient {
  public:
-  static constexpr std::chrono::milliseconds kRequestTimeout{15'000};
+  static constexpr std::chrono::milliseconds kRequestTimeout{10'000};
 
   /// `config` in librdkafka's names. kInvalidArgument naming the property, without its value where that may be secret.
   /// `on_delivery`: what became of each produced record, called inside rd_kafka_poll() and rd_kafka_flush().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "frazil/ingest/kafka_client.h"
@@ -97,6 +98,7 @@ class KafkaSource final : public RecordSource {
   Status CheckInside(const std::string& option, const std::map<int32_t, int64_t>& offsets,
                      const std::map<int32_t, PartitionBounds>& bounds) const;
   KafkaPartitionList ListOf(const SourcePositions& positions) const;
+  Status CheckLeaderEpochs(const SourcePositions& positions) const;
   void Release();
   Status Watch();
   void Fetch(size_t max_records, milliseconds timeout);
@@ -279,9 +281,42 @@ Status KafkaSource::Assign(const SourcePositions& positions) {
   if (const auto code = rd_kafka_assign(client_->handle(), list.get()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return tl::unexpected(client_->ErrorOf(code, description()));
   }
+  FRAZIL_TRY(CheckLeaderEpochs(positions));
   positions_ = positions;
   away_.clear();
   asked_at_ = Monotonic::now();
+  return {};
+}
+
+/// Has the brokers asked where the leader epochs of the positions ended (KIP-320): a position behind that end was read from
+/// a log that has been cut since, and comes back as an error of the partition. librdkafka asks when it seeks, but not when
+/// it is assigned.
+Status KafkaSource::CheckLeaderEpochs(const SourcePositions& positions) const {
+  SourcePositions left;
+  for (const auto& [partition, position] : positions) {
+    if (position.leader_epoch) left[partition] = position;
+  }
+  const auto deadline = Monotonic::now() + KafkaClient::kRequestTimeout;
+  while (!left.empty()) {
+    const KafkaPartitionList list = ListOf(left);
+    rd_kafka_error_t* error =
+        rd_kafka_seek_partitions(client_->handle(), list.get(), static_cast<int>(KafkaClient::kRequestTimeout.count()));
+    rd_kafka_resp_err_t code = error == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error);
+    if (error != nullptr) rd_kafka_error_destroy(error);
+    for (int i = 0; i < list->cnt && code == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
+      if (list->elems[i].err == RD_KAFKA_RESP_ERR_NO_ERROR) left.erase(list->elems[i].partition);
+      // Fetching of the partition is about to begin.
+      else if (list->elems[i].err != RD_KAFKA_RESP_ERR__STATE)
+        code = list->elems[i].err;
+    }
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && !left.empty() && Monotonic::now() >= deadline) {
+      code = RD_KAFKA_RESP_ERR__TIMED_OUT;
+    }
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return tl::unexpected(client_->ErrorOf(code, fmt::format("leader epochs of {}", description())));
+    }
+    if (!left.empty()) std::this_thread::sleep_for(milliseconds(5));
+  }
   return {};
 }
 
