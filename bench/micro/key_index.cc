@@ -3,8 +3,9 @@
 // FRAZIL_BENCH_KEYS (10000000) keys in files of a million rows, FRAZIL_BENCH_BATCHES (20) batches of FRAZIL_BENCH_BATCH (1000000)
 // keys each, 90 % of them updates. Data files do not exist: their writer knows the keys. Vectors are real, in memory. Counters
 // are million keys a CPU second: load; then of the upserts look-up and follow (entries in, vectors compared, checkpoints) on the
-// calling thread, merges on theirs, and all of it together.
+// calling thread, merges on theirs, and all of it together. ForeignCommit: a million rows whose keys nobody knows.
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <random>
 #include <unordered_map>
 
+#include <arrow/api.h>
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -21,6 +23,7 @@
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/format/deletion_vector.h"
 #include "frazil/format/manifest_file.h"
+#include "frazil/format/parquet_writer.h"
 #include "frazil/format/puffin.h"
 #include "frazil/index/key_index.h"
 #include "frazil/io/memory_file_io.h"
@@ -83,11 +86,22 @@ class NamedFiles {
   }
 
   std::string AddFile(int64_t rows) {
-    spec::ManifestEntry entry = EntryOf(fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++), rows);
-    entry.data_file.first_row_id = metadata_.next_row_id;
-    metadata_.next_row_id = spec::RowId(metadata_.next_row_id.value() + rows);
-    data_.push_back(entry);
-    return entry.data_file.file_path;
+    return Add(EntryOf(fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++), rows));
+  }
+
+  /// One that exists, as another engine writes it: rows [first, first + rows) of the key alone.
+  void AddForeignFile(int64_t first, int64_t rows) {
+    const std::string path = fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++);
+    arrow::Int64Builder keys;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (!keys.Append(first + i).ok()) std::abort();
+    }
+    const auto writer = Must(format::ParquetWriter::Make(Must(io_->Create(path)), metadata_.schema(), {}));
+    Must(writer->Write(*arrow::RecordBatch::Make(writer->arrow_schema(), rows, {keys.Finish().ValueOrDie()})));
+    (void)Must(writer->Finish());
+    spec::ManifestEntry entry = EntryOf(path, rows);
+    entry.data_file.file_size_in_bytes = Must(io_->Open(path))->size_bytes();
+    Add(std::move(entry));
   }
 
   void Kill(const std::vector<index::RowsOfFile>& killed) {
@@ -144,6 +158,13 @@ class NamedFiles {
   spec::SchemaPtr schema() const { return metadata_.schema(); }
 
  private:
+  std::string Add(spec::ManifestEntry entry) {
+    entry.data_file.first_row_id = metadata_.next_row_id;
+    metadata_.next_row_id = spec::RowId(metadata_.next_row_id.value() + entry.data_file.record_count);
+    data_.push_back(std::move(entry));
+    return data_.back().data_file.file_path;
+  }
+
   spec::ManifestEntry EntryOf(std::string path, int64_t rows) const {
     const spec::SequenceNumber sequence(metadata_.last_sequence_number.value() + 1);
     spec::ManifestEntry entry;
@@ -256,11 +277,46 @@ void Upserts(benchmark::State& state) {
     const index::KeyIndexStatus status = index->status();
     state.counters["runs"] = static_cast<double>(status.num_runs + status.num_memory_runs);
     state.counters["entries_M"] = static_cast<double>(status.num_entries) / 1e6;
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
     index.reset();
     std::filesystem::remove_all(folder);
   }
 }
 
+/// A million rows that another engine wrote: their keys are read from the file.
+void ForeignCommit(benchmark::State& state) {
+  const int64_t num_keys = FromEnvironment("FRAZIL_BENCH_KEYS", 10'000'000);
+  NamedFiles files;
+  auto index = Must(index::OpenKeyIndex({.table_uuid = "bench", .schema = files.schema(), .seed = 1}));
+  std::map<std::string, index::KnownKeys> known;
+  for (int64_t first = 0; first < num_keys; first += kRowsPerFile) {
+    const int64_t rows = std::min(kRowsPerFile, num_keys - first);
+    index::KnownKeys& keys = known[files.AddFile(rows)];
+    for (int64_t i = 0; i < rows; ++i) keys.hashes.push_back(HashOf(first + i));
+  }
+  const table::Table before = files.Commit();
+  Must(index->FollowTo(before, before.metadata()->current_snapshot(), known));
+  Must(index->WaitForMerges());
+  int64_t next_key = num_keys;
+  double cpu = 0;
+  double longest_ms = 0;
+  for (auto _ : state) {
+    files.AddForeignFile(next_key, kRowsPerFile);
+    next_key += kRowsPerFile;
+    const table::Table table = files.Commit();
+    const double begin = OfThread();
+    Must(index->FollowTo(table, table.metadata()->current_snapshot(), {}));
+    const double took = OfThread() - begin;
+    cpu += took;
+    longest_ms = std::max(longest_ms, took * 1e3);
+  }
+  state.counters["follow_M/s"] = static_cast<double>(next_key - num_keys) / 1e6 / cpu;
+  state.counters["longest_ms"] = longest_ms;
+}
+
+BENCHMARK(ForeignCommit)->Iterations(5)->Unit(benchmark::kMillisecond);
 BENCHMARK(Upserts)->ArgName("on_disk")->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace

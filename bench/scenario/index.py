@@ -8,6 +8,8 @@
 3. The same from files: cold (nothing in the page cache), then warm, and with less memory than the runs need (a cgroup).
 4. Upserts in a steady state: look up, new run, merges included; 90 % updates. Two updates a key.
 5. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; one set of settings for all sections.
+6. The whole index as ingest uses it, in memory and on disk (bench/micro/key_index.cc, half of the keys): load, batches of a
+   million upserts with look-up, deletion vectors, follow and merges, and a foreign commit of a million rows.
 
 Needs about 60 bytes of disk and 110 bytes of memory a key. A table, then the JSON of all figures as the last line. CPU
 seconds are of the measuring thread; of the whole process for upserts. RocksDB is left out where it is not installed
@@ -26,6 +28,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["FRAZIL_BIN"]).resolve().parents[1]
 PROGRAM = BUILD / "bench" / "index_runs_bench"
+WHOLE_PROGRAM = BUILD / "bench" / "key_index_bench"
 CGROUPS = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")  # versions 1 and 2
 
 
@@ -63,6 +66,16 @@ def run(section, arguments, limit=None):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def run_whole(keys, batches):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run([WHOLE_PROGRAM, f"--benchmark_out={out.name}"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "FRAZIL_BENCH_KEYS": str(keys), "FRAZIL_BENCH_BATCHES": str(batches)})
+        measured = json.load(out)["benchmarks"]
+    known = {"name", "follow_M/s", "longest_ms", "load_M/s", "look_up_M/s", "merges_M/s", "all_M/s", "runs", "entries_M",
+             "peak_MB"}
+    return [{name: value for name, value in row.items() if name in known} for row in measured]
+
+
 def millions(value):
     return f"{value / 1e6:.2f} M"
 
@@ -80,10 +93,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keys", type=int, default=100_000_000)
     parser.add_argument("--dir", default=tempfile.gettempdir(), help="where runs are written, on the disk to measure")
-    parser.add_argument("--only", default="build,look-up,disk,limit,upsert,rocksdb")
+    parser.add_argument("--only", default="build,look-up,disk,limit,upsert,rocksdb,whole")
+    parser.add_argument("--batches", type=int, default=20, help="of a million upserts, for the whole index")
     options = parser.parse_args()
     sections = options.only.split(",")
-    subprocess.run(["cmake", "--build", BUILD, "--target", "index_runs_bench"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", BUILD, "--target", "index_runs_bench", "key_index_bench"], check=True, stdout=subprocess.DEVNULL)
 
     figures = {"keys": options.keys, "load": os.getloadavg()[0]}
     folder = pathlib.Path(tempfile.mkdtemp(prefix="frazil-bench-index-", dir=options.dir))
@@ -99,7 +113,7 @@ def main():
                           f"written {millions(row['sort_and_write_per_cpu_s'])}, merged from {row['merge_runs']} "
                           f"{millions(row['merge_per_cpu_s'])} entries a CPU s; peak {row['peak_memory_mb']} MB")
         if "look-up" in sections:
-            figures["look_up"] = run("look-up", {"keys": options.keys})
+            figures["look_up"] = run("look-up", {"keys": options.keys, "runs": "1,4,8,16"})
             print("look-ups, runs in memory:")
             print_look_ups(figures["look_up"])
         if "disk" in sections or "limit" in sections:
@@ -137,6 +151,11 @@ def main():
                     print(f"{row['section']}: {millions(rate)} a CPU s" +
                           (f", batch {row['batch']:,}" if "batch" in row else "") +
                           (f", {row['bytes_per_key']} bytes a key" if "bytes_per_key" in row else ""))
+        if "whole" in sections:
+            figures["whole"] = run_whole(max(options.keys // 2, 1_000_000), options.batches)
+            for row in figures["whole"]:
+                values = ", ".join(f"{name} {value:.2f}" for name, value in row.items() if name != "name")
+                print(f"whole index, {row['name'].split('/iterations')[0]}: {values}")
         print(json.dumps(figures))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -94,9 +94,10 @@ Result<bool> EntryResolver::IsDeleted(File& file, uint32_t position) {
 }
 
 Status EntryResolver::ReadDeletes(File& file) {
-  // To make a bit of a deleted row costs a small part of a search for one.
-  constexpr int64_t kRowsAnAsk = 32;
-  constexpr int64_t kFewAsks = 64;
+  // To make a bit of a deleted row, or room for bits, costs a small part of a search.
+  constexpr int64_t kFewAsks = 4;
+  constexpr int64_t kDeletedRowsAnAsk = 32;
+  constexpr int64_t kRowsAnAsk = 8192;
   file.is_read = true;
   if (rows_left_ <= 0) return {};
   FRAZIL_ASSIGN(file.deleted, version_.DeletedIn(*file.state));
@@ -106,7 +107,7 @@ Status EntryResolver::ReadDeletes(File& file) {
     return {};
   }
   rows_left_ -= num_deleted;
-  file.asks_left = kFewAsks + num_deleted / kRowsAnAsk;
+  file.asks_left = kFewAsks + num_deleted / kDeletedRowsAnAsk + file.deleted->Max().value() / kRowsAnAsk;
   UseBits(file, version_.deletes->FindBits(file.file->path, file.state->deletes_id));
   return {};
 }

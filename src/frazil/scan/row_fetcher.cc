@@ -1,13 +1,16 @@
 #include "frazil/scan/row_fetcher.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
 
 #include "frazil/format/shared_lru_cache.h"
 #include "frazil/scan/equality_deletes.h"
+#include "frazil/scan/fetch_gate.h"
 #include "frazil/scan/file_columns.h"
 #include "frazil/scan/row_source.h"
 #include "frazil/spec/name_mapping.h"
@@ -65,6 +68,9 @@ class RowFetcher::Impl {
 
   Result<Batch> Fetch(const table::ScanPlan& plan, const table::FileScanTask& task, std::span<const int64_t> positions,
                       const ReadColumns& columns, FetchCounts* counts) {
+    // Reading of a local file is work of the processor. From elsewhere it is mostly waiting, which as many as want may do.
+    std::optional<FetchGate::Pass> pass;
+    if (io::LocalPath(task.data_file.file.file_path)) pass.emplace(gate_.Enter());
     if (task.deletes.equality_deletes.empty()) return FetchAny(plan, task, positions, columns, counts);
     FRAZIL_ASSIGN(const EqualityFilter filter, EqualityDeletesOf(plan)->For(plan, task));
     if (filter.empty()) return FetchAny(plan, task, positions, columns, counts);
@@ -136,6 +142,7 @@ class RowFetcher::Impl {
   }
 
   const std::shared_ptr<io::FileIO> io_;
+  FetchGate gate_{std::max(1U, std::thread::hardware_concurrency())};
   format::SharedLruCache<std::string, OpenFile> files_;  // by path: data files never change
   const std::shared_ptr<format::ParquetPageCache> pages_;
   std::mutex mutex_;

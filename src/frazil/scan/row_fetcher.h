@@ -21,7 +21,8 @@ using FetchCounts = format::ParquetReadCounts;
 /// Rows come exactly as FileReader gives them (defaults, promotions, renames, partition constants, row lineage, nested
 /// columns), except that deletes by position are not looked at: the caller's index did. Equality deletes of the task are
 /// applied. Keeps parsed footers, offset indexes and dictionary pages of recently used files, in at most `cache_bytes`.
-/// Thread-safe; readers share what is kept and do not wait for each other.
+/// Thread-safe; readers share what is kept. Of local files as many are read at once as there are processors, in the order in
+/// which their readers came (FetchGate).
 class RowFetcher {
  public:
   RowFetcher(std::shared_ptr<io::FileIO> io, int64_t cache_bytes);

@@ -6,6 +6,7 @@
 #include "frazil/table/row_map.h"
 #include "frazil/table/row_map_coverage.h"
 #include "frazil/table/row_map_format.h"
+#include "frazil/table/row_map_places.h"
 #include "frazil/table/row_map_segments.h"
 
 namespace frazil::table {
@@ -13,20 +14,20 @@ namespace {
 
 constexpr int kPositionBits = 40;  // kMaxRecords
 constexpr int64_t kMaxOutputs = int64_t{1} << (63 - kPositionBits);
-constexpr int64_t kDropped = -1;
 
 auto Wrong(std::string_view what, const std::string& path) {
   return Fail(ErrorCode::kInternal, "row map is told wrong: {}: {}", what, path);
 }
 
 template <typename T>
-void AppendArray(const std::vector<int64_t>& places, const std::vector<int64_t>& starts, Bytes& out) {
+void AppendArray(const RowMapPlaces& places, const std::vector<int64_t>& starts, Bytes& out) {
   constexpr int64_t kPositionMask = (int64_t{1} << kPositionBits) - 1;
   size_t at = out.size();
-  out.resize(at + places.size() * sizeof(T));
-  for (const int64_t place : places) {
+  out.resize(at + static_cast<size_t>(places.size()) * sizeof(T));
+  for (int64_t position = 0; position < places.size(); ++position) {
+    const int64_t place = places.Get(position);
     T value = std::numeric_limits<T>::max();
-    if (place != kDropped) {
+    if (place != RowMapPlaces::kDropped) {
       value = static_cast<T>(starts[static_cast<size_t>(place >> kPositionBits)] + (place & kPositionMask));
     }
     std::memcpy(out.data() + at, &value, sizeof(T));
@@ -42,7 +43,7 @@ class RowMapWriter::Impl {
     RowMap::Source source;
     format::DeletionVector dropped;
     RowSegmentWriter segments;
-    std::vector<int64_t> places;  ///< full sort, by position: output << kPositionBits | position; else empty
+    RowMapPlaces places;  ///< full sort, by position: output << kPositionBits | position; else empty
     int64_t num_sorted = 0;
   };
   struct OutputState {
@@ -105,8 +106,9 @@ class RowMapWriter::Impl {
   }
 
   static void ForEachPiece(SourceState& state, const RowMapCoverage::Take& take) {
-    for (const int64_t place : state.places) {
-      if (place != kDropped) {
+    for (int64_t position = 0; position < state.places.size(); ++position) {
+      const int64_t place = state.places.Get(position);
+      if (place != RowMapPlaces::kDropped) {
         take(static_cast<uint32_t>(place >> kPositionBits), place & ((int64_t{1} << kPositionBits) - 1), 1);
       }
     }
@@ -159,13 +161,13 @@ Status RowMapWriter::AddSorted(uint32_t source, spec::RowPosition position, uint
   if (output_position.value() < 0 || output_position.value() >= RowMap::kMaxRecords) {
     return Wrong(fmt::format("row {}", output_position.value()), impl_->outputs[output].output.path);
   }
-  if (state->places.empty()) state->places.assign(static_cast<size_t>(record_count), kDropped);
-  int64_t& place = state->places[static_cast<size_t>(position.value())];
-  if (place != kDropped) return Wrong(fmt::format("row {} twice", position.value()), state->source.path);
+  if (state->places.empty()) state->places = RowMapPlaces(record_count);
+  if (state->places.Get(position.value()) != RowMapPlaces::kDropped)
+    return Wrong(fmt::format("row {} twice", position.value()), state->source.path);
   if (state->dropped.Contains(position)) {
     return Wrong(fmt::format("row {} was dropped", position.value()), state->source.path);
   }
-  place = int64_t{output} << kPositionBits | output_position.value();
+  state->places.Set(position.value(), int64_t{output} << kPositionBits | output_position.value());
   ++state->num_sorted;
   ++impl_->outputs[output].num_rows;
   return {};

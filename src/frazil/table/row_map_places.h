@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frazil/base/bytes.h"
+
+namespace frazil::table {
+
+/// Where each row of a source went, while a full sort tells it in no order: one number a position. Large ones lie in a file
+/// without a name in the system's temporary folder, so that the system can take their memory when it needs it; where no file
+/// can be made they stay in memory. One thread.
+class RowMapPlaces {
+ public:
+  static constexpr int64_t kDropped = -1;
+
+  RowMapPlaces() = default;
+  /// All rows are dropped at first.
+  explicit RowMapPlaces(int64_t count);
+  ~RowMapPlaces();
+  RowMapPlaces(RowMapPlaces&& other) noexcept;
+  RowMapPlaces& operator=(RowMapPlaces&& other) noexcept;
+
+  bool empty() const { return count_ == 0; }
+  int64_t size() const { return count_; }
+  bool is_in_file() const { return mapped_ != nullptr; }
+  int64_t Get(int64_t position) const { return data()[position] - 1; }
+  /// `place`: not below zero.
+  void Set(int64_t position, int64_t place) { data()[position] = place + 1; }
+
+ private:
+  // A new file is full of zeros: the numbers are stored one higher.
+  int64_t* data() { return mapped_ != nullptr ? mapped_ : in_memory_.data(); }
+  const int64_t* data() const { return mapped_ != nullptr ? mapped_ : in_memory_.data(); }
+
+  int64_t count_ = 0;
+  int64_t* mapped_ = nullptr;
+  std::vector<int64_t> in_memory_;
+};
+
+}  // namespace frazil::table
