@@ -30,11 +30,12 @@ ingest::PipelineOptions PipelineWorld::BoundedOptions() {
 std::unique_ptr<ingest::Pipeline> PipelineWorld::NewPipeline(ingest::PipelineOptions options,
                                                              std::shared_ptr<catalog::Catalog> through,
                                                              std::unique_ptr<ingest::DeadLetters> dead_letters) {
-  auto table = table::Table::Load(through ? through : catalog, kName);
-  EXPECT_THAT(table, IsOk());
+  auto loaded = catalog->LoadTable(kName);
+  EXPECT_THAT(loaded, IsOk());
+  table::Table table(through ? std::move(through) : catalog, kName, *std::move(loaded));
   Clock& time = options.clock != nullptr ? *options.clock : Clock::System();
-  auto decoder = std::make_unique<FakeRecordDecoder>(table->metadata()->schema());
-  return std::make_unique<ingest::Pipeline>(*std::move(table), std::make_unique<FakeRecordSource>(topic, time),
+  auto decoder = std::make_unique<FakeRecordDecoder>(table.metadata()->schema());
+  return std::make_unique<ingest::Pipeline>(std::move(table), std::make_unique<FakeRecordSource>(topic, time),
                                             std::move(decoder), std::move(dead_letters), std::move(options));
 }
 

@@ -42,17 +42,22 @@ std::shared_ptr<arrow::Array> Column(Builder builder, const std::vector<std::opt
 }
 
 TEST(BucketNumbers, AreThoseOfTheTransform) {
-  ExpectAsTransform(Column<arrow::Int64Builder, int64_t>({}, {0, 1, -1, std::nullopt, INT64_MIN, INT64_MAX, 34}),
-                    TypeId::kLong);
-  ExpectAsTransform(Column<arrow::Int32Builder, int32_t>({}, {0, 1, -1, std::nullopt, INT32_MIN, 34}), TypeId::kInt);
-  ExpectAsTransform(Column<arrow::Date32Builder, int32_t>({}, {0, -17'000, std::nullopt, 17'486}), TypeId::kDate);
   ExpectAsTransform(
-      Column<arrow::StringBuilder, std::string>({}, {"", "iceberg", std::nullopt, "ål", std::string(100, 'x')}),
-      TypeId::kString);
+      Column<arrow::Int64Builder, int64_t>(arrow::Int64Builder(), {0, 1, -1, std::nullopt, INT64_MIN, INT64_MAX, 34}),
+      TypeId::kLong);
+  ExpectAsTransform(
+      Column<arrow::Int32Builder, int32_t>(arrow::Int32Builder(), {0, 1, -1, std::nullopt, INT32_MIN, 34}),
+      TypeId::kInt);
+  ExpectAsTransform(Column<arrow::Date32Builder, int32_t>(arrow::Date32Builder(), {0, -17'000, std::nullopt, 17'486}),
+                    TypeId::kDate);
+  ExpectAsTransform(Column<arrow::StringBuilder, std::string>(
+                        arrow::StringBuilder(), {"", "iceberg", std::nullopt, "ål", std::string(100, 'x')}),
+                    TypeId::kString);
 }
 
 TEST(BucketNumbers, LeavesOtherTypesToTheTransform) {
-  EXPECT_FALSE(BucketNumbers(*Column<arrow::BinaryBuilder, std::string>({}, {"x"}), std::vector<int64_t>{0}, 4));
+  EXPECT_FALSE(BucketNumbers(*Column<arrow::BinaryBuilder, std::string>(arrow::BinaryBuilder(), {"x"}),
+                             std::vector<int64_t>{0}, 4));
 }
 
 }  // namespace

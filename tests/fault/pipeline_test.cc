@@ -1,0 +1,556 @@
+// A pipeline from a partitioned topic to a table: batches, offsets, poison, schemas, waiting, stopping. The topic is a fake,
+// the table, its catalog and the code that commits are real.
+
+#include <thread>
+
+#include "frazil/catalog/fault_injecting_catalog.h"
+#include "frazil/table/schema_update.h"
+#include "tests/support/pipeline_world.h"
+
+namespace frazil::test {
+namespace {
+
+using ingest::PipelineOptions;
+using ingest::PipelineState;
+using ingest::PoisonRule;
+using std::chrono::milliseconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+TEST(Pipeline, UpsertsWhatTheTopicHoldsAndRecordsWhereItStands) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "b", ""}, {3, "c", ""}, {1, "d", ""}, {2, std::nullopt, ""}, {4, "e", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "d"), Pair(3, "c"), Pair(4, "e")));
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 3), Pair(1, 3)));
+  const table::PipelineMarker marker = world.Marker().marker.pipelines.at(PipelineWorld::kId);
+  EXPECT_EQ(marker.writer, "test");
+  EXPECT_EQ(marker.source.at("topic-id"), "topic-1");
+  EXPECT_EQ(marker.source.at("cluster-id"), "cluster");
+  EXPECT_EQ(marker.num_partitions, 2);
+  EXPECT_THAT(marker.key_schema_ids, ElementsAre(1));
+  EXPECT_THAT(marker.value_schema_ids, ElementsAre(7, 8));
+  EXPECT_EQ(marker.partitions.at(0).leader_epoch, 4);
+  EXPECT_EQ(marker.valid_through_ms, 1'700'000'000'005);
+  EXPECT_EQ(world.Table().metadata()->current_snapshot()->summary.at("kafka.connect.valid-through-ts"),
+            "2023-11-14T22:13:20.005Z");
+  EXPECT_THAT(world.topic->stored(), ElementsAre(Pair(0, 3), Pair(1, 3)));
+  EXPECT_EQ(world.status->records, 6);
+  EXPECT_EQ(world.status->commits, 1);
+  EXPECT_EQ(world.status->state, PipelineState::kStopped);
+  EXPECT_THAT(world.status->stage_cpu_seconds, Contains(Pair("write", ::testing::Gt(0))));
+}
+
+TEST(Pipeline, CommitsItsFirstPositionsBeforeItReads) {
+  PipelineWorld world;
+  world.Append({{1, "before", ""}, {2, "before", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.startup.kind = ingest::StartupMode::Kind::kLatest;
+  world.topic->set_fault([](std::string_view operation) -> Status {
+    if (operation == "poll") return Fail(ErrorCode::kInternal, "read too early");
+    return {};
+  });
+  ASSERT_THAT(world.Run(options), IsOk());
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 1), Pair(1, 1)));
+  EXPECT_EQ(world.NumSnapshots(), 1u);
+  world.topic->set_fault(nullptr);
+  world.Append({{1, "after", ""}});
+  ASSERT_THAT(world.Run(), IsOk());  // the startup mode serves new pipelines only
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "after")));
+}
+
+TEST(Pipeline, GoesOnWhereTheLastRunStood) {
+  PipelineWorld world;
+  for (int run = 0; run < 4; ++run) {
+    world.Append({{1, fmt::format("r{}", run), ""}, {10 + run, "x", ""}, {2, fmt::format("r{}", run), ""}});
+    ASSERT_THAT(world.Run(), IsOk());
+    world.ExpectComplete();
+    EXPECT_EQ(world.status->records, 3);
+  }
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_EQ(world.status->records, 0);
+  EXPECT_EQ(world.NumSnapshots(), 5u);  // the start, and one a run
+}
+
+TEST(Pipeline, CutsByRecordsAndKeepsRowIdsWhereverItCuts) {
+  std::map<int64_t, int64_t> ids_of_one_cut;
+  for (const int64_t max_records : {1'000'000, 1, 300, 511}) {
+    PipelineWorld world;
+    for (int64_t i = 0; i < 1'200; ++i) {
+      const int64_t id = i * 7 % 40;
+      world.Append({i % 11 == 3 ? Change{id, std::nullopt, ""} : Change{id, fmt::format("v{}", i), ""}});
+    }
+    PipelineOptions options = world.BoundedOptions();
+    options.commit_max_records = max_records;
+    ASSERT_THAT(world.Run(options), IsOk());
+    world.ExpectComplete();
+    EXPECT_GE(world.status->commits, max_records == 1'000'000 ? 1 : 1'200 / 512);
+  }
+}
+
+TEST(Pipeline, CommitsInTimeWhileRecordsTrickleIn) {
+  PipelineWorld world;
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int64_t polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls % 20 == 1) world.Append({{polls, "x", ""}});
+    if (running->status().commits == 3) running->Stop(milliseconds(60'000));
+    return {};
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  world.ExpectComplete();
+  // A poll takes 50 ms, an interval 200 of them; up to 20 more pass before there is a record to wait with.
+  EXPECT_GE(polls, 600);
+  EXPECT_LE(polls, 680);
+}
+
+TEST(Pipeline, CoversGapsOfControlRecordsAndAbortedData) {
+  PipelineWorld world;
+  world.topic->AppendGap(0, 5);
+  world.Append({{2, "a", ""}, {1, "b", ""}});
+  world.topic->AppendGap(0, 3);
+  world.topic->AppendGap(1, 2);
+  world.Append({{1, "c", ""}});
+  world.topic->AppendGap(1, 1);
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 9), Pair(1, 5)));
+  world.topic->AppendGap(0, 4);
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 13), Pair(1, 5)));
+}
+
+TEST(Pipeline, ReadsOnlyToWhereABoundedTopicEndedAtTheStart) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "a", ""}});
+  bool was_appended = false;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "poll" && !std::exchange(was_appended, true)) world.Append({{1, "late", ""}, {4, "late", ""}});
+    return {};
+  });
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "a"), Pair(2, "a")));
+  world.ExpectRight();
+}
+
+TEST(Pipeline, ReadsPartitionsThatAppearLaterFromTheirBeginning) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "a", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  world.topic->AddPartition();
+  world.topic->AppendText(2, "{\"op\": \"u\", \"id\": 77, \"value\": \"new\"}");
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_EQ(world.Rows().at(77), "new");
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 1), Pair(1, 1), Pair(2, 1)));
+  EXPECT_EQ(world.Marker().marker.pipelines.at(PipelineWorld::kId).num_partitions, 3);
+}
+
+TEST(Pipeline, NoticesPartitionsThatAppearWhileItRuns) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int64_t polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls == 10) {
+      world.topic->AddPartition();
+      world.topic->AppendText(2, "{\"op\": \"u\", \"id\": 77, \"value\": \"new\"}");
+    }
+    if (running->status().committed.contains(2)) running->Stop(milliseconds(1'000));
+    return polls > 10'000 ? Fail(ErrorCode::kInternal, "never noticed") : Status();
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_EQ(world.Rows().at(77), "new");
+  EXPECT_THAT(world.notices, Contains(HasSubstr("1 new partitions")));
+}
+
+// --- Poison ----------------------------------------------------------------------------------------------------------
+
+class Letters : public ingest::DeadLetters {
+ public:
+  struct Kept {
+    std::vector<std::string> added;
+    size_t num_flushed = 0;
+    int unavailable = 0;  ///< so many times
+    std::function<void()> on_flush;
+  };
+  explicit Letters(std::shared_ptr<Kept> kept) : kept_(std::move(kept)) {}
+  Status Add(const ingest::SourceRecord& record, const std::string& why) override {
+    kept_->added.push_back(fmt::format("{} {}", record.offset, why.empty() ? "" : "why"));
+    return {};
+  }
+  Status Flush() override {
+    if (kept_->unavailable-- > 0) return Fail(ErrorCode::kUnavailable, "the dead letter topic is away");
+    kept_->num_flushed = kept_->added.size();
+    if (kept_->on_flush) kept_->on_flush();
+    return {};
+  }
+
+ private:
+  std::shared_ptr<Kept> kept_;
+};
+
+TEST(PipelinePoison, StopsBehindWhatCameBeforeAndGoesOnAtTheRecord) {
+  PipelineWorld world;
+  world.Append({{2, "a", ""}, {4, "b", ""}});
+  world.topic->AppendText(0, "not JSON");
+  world.Append({{6, "c", ""}});
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_THAT(world.Run(), IsError(ErrorCode::kInvalidArgument, "partition 0 offset 2 of topic fake"));
+    EXPECT_EQ(world.status->state, PipelineState::kFailed);
+    EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 2), Pair(1, 0)));
+    EXPECT_THAT(world.Rows(), ElementsAre(Pair(2, "a"), Pair(4, "b")));
+  }
+  PipelineOptions options = world.BoundedOptions();
+  options.poison.policy = PoisonRule::Policy::kSkip;
+  ASSERT_THAT(world.Run(options), IsOk());
+  world.ExpectComplete();
+  EXPECT_EQ(world.status->poison, 1);
+  EXPECT_THAT(world.status->first_poison, HasSubstr("offset 2"));
+}
+
+TEST(PipelinePoison, FlushesDeadLettersBeforeTheCommitThatPassesThem) {
+  PipelineWorld world;
+  const auto kept = std::make_shared<Letters::Kept>();
+  kept->unavailable = 3;
+  kept->on_flush = [&] { EXPECT_TRUE(world.Committed().empty() || world.Committed().at(0) == 0); };
+  world.Append({{2, "a", ""}});
+  world.topic->AppendText(0, "bad");
+  world.topic->AppendText(0, "worse");
+  world.Append({{4, "b", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.poison.policy = PoisonRule::Policy::kDeadLetterTopic;
+  const auto pipeline = world.NewPipeline(options, nullptr, std::make_unique<Letters>(kept));
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_THAT(kept->added, ElementsAre("1 why", "2 why"));
+  EXPECT_EQ(kept->num_flushed, 2u);
+  EXPECT_EQ(pipeline->status().dead_letters, 2);
+}
+
+TEST(PipelinePoison, StopsWhenTheRecordsCannotBeTheReason) {
+  PipelineWorld world;
+  for (int i = 0; i < 5; ++i) world.topic->AppendText(0, "bad");
+  PipelineOptions options = world.BoundedOptions();
+  options.poison = {.policy = PoisonRule::Policy::kSkip, .max_per_minute = 3};
+  EXPECT_THAT(world.Run(options), IsError(ErrorCode::kInvalidArgument, "more than 3 records a minute"));
+  EXPECT_EQ(world.Committed().at(0), 3);
+}
+
+TEST(PipelinePoison, NeedsAPlaceForDeadLetters) {
+  PipelineWorld world;
+  PipelineOptions options = world.BoundedOptions();
+  options.poison.policy = PoisonRule::Policy::kDeadLetterTable;
+  EXPECT_THAT(world.Run(options), IsError(ErrorCode::kInvalidArgument, "dead letters"));
+}
+
+// --- Schemas ---------------------------------------------------------------------------------------------------------
+
+constexpr char kWithMore[] = "{\"op\": \"u\", \"id\": 6, \"value\": \"m\", \"more\": \"x\"}";
+
+TEST(PipelineSchema, EvolvesInTheCommitOfTheFirstRowsThatUseIt) {
+  PipelineWorld world;
+  world.Append({{2, "a", ""}});
+  world.topic->AppendText(0, kWithMore);
+  world.Append({{4, "b", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  const table::Table table = world.Table();
+  ASSERT_NE(table.metadata()->schema()->FindField("more"), nullptr);
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(2, "a"), Pair(4, "b"), Pair(6, "m")));
+  // The start, the rows before, the rows with the new column: no metadata in between.
+  EXPECT_EQ(world.NumSnapshots(), 3u);
+  EXPECT_EQ(table.metadata()->metadata_log.size(), 3u);
+  EXPECT_EQ(world.status->commits, 2);
+  EXPECT_THAT(Violations(table), IsEmpty());
+}
+
+TEST(PipelineSchema, AnIncompatibleRecordIsPoison) {
+  PipelineWorld world;
+  table::Table other = world.Table();
+  ASSERT_THAT(
+      table::CommitUpdates(
+          other,
+          [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+            table::SchemaUpdate update(base, "t");
+            FRAZIL_TRY(update.AddColumn("", {.name = "other", .type = spec::Type::Primitive(spec::TypeId::kInt)}, {}));
+            FRAZIL_TRY(update.RenameColumn("other", "MORE"));
+            return update.Updates();
+          },
+          *world.clock),
+      IsOk());
+  world.topic->AppendText(0, kWithMore);
+  EXPECT_THAT(world.Run(), IsError(ErrorCode::kInvalidArgument, ""));
+}
+
+TEST(PipelineSchema, GoesOnWhenOthersAddAColumnMeanwhile) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "b", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  world.Append({{1, "c", ""}, {3, "d", ""}});
+  table::Table other = world.Table();
+  bool was_added = false;
+  const auto racing = catalog::MakeFaultInjectingCatalog(
+      world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before" || std::exchange(was_added, true)) return {};
+        return table::CommitUpdates(
+            other,
+            [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+              table::SchemaUpdate update(base, "t");
+              FRAZIL_TRY(
+                  update.AddColumn("", {.name = "theirs", .type = spec::Type::Primitive(spec::TypeId::kLong)}, {}));
+              return update.Updates();
+            },
+            *world.clock);
+      });
+  ASSERT_THAT(world.Run(racing), IsOk());
+  world.ExpectComplete();
+  EXPECT_NE(world.Table().metadata()->schema()->FindField("theirs"), nullptr);
+  EXPECT_EQ(world.status->starts, 1);
+  world.Append({{5, "e", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+}
+
+/// Theirs takes the field id that ours was to get: the rows are decoded again for the table as it is.
+TEST(PipelineSchema, StartsAgainWhenOthersTakeTheFieldIdOfItsNewColumn) {
+  PipelineWorld world;
+  world.topic->AppendText(0, kWithMore);
+  table::Table other = world.Table();
+  int commits = 0;
+  const auto racing = catalog::MakeFaultInjectingCatalog(
+      world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before" || ++commits != 2) return {};  // the first one is the start
+        return table::CommitUpdates(
+            other,
+            [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+              table::SchemaUpdate update(base, "t");
+              FRAZIL_TRY(
+                  update.AddColumn("", {.name = "theirs", .type = spec::Type::Primitive(spec::TypeId::kLong)}, {}));
+              return update.Updates();
+            },
+            *world.clock);
+      });
+  ASSERT_THAT(world.Run(racing), IsOk());
+  EXPECT_EQ(world.status->starts, 2);
+  EXPECT_EQ(world.Table().metadata()->schema()->FindField("theirs")->id.value(), 4);
+  EXPECT_EQ(world.Table().metadata()->schema()->FindField("more")->id.value(), 5);
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(6, "m")));
+  EXPECT_THAT(OrphanFiles(world.Table()), IsOkAnd(IsEmpty()));
+}
+
+// --- Waiting and stopping --------------------------------------------------------------------------------------------
+
+TEST(PipelineWait, WaitsForASourceThatGoesAwayAndCommitsMeanwhile) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int64_t polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll" || ++polls == 1) return {};
+    if (running->status().commits == 0) {
+      EXPECT_LT(polls, 100);
+      return Fail(ErrorCode::kUnavailable, "the broker is away");
+    }
+    EXPECT_THAT(running->status().reason, HasSubstr("the broker is away"));
+    EXPECT_EQ(running->status().state, PipelineState::kWaiting);
+    running->Stop(milliseconds(1'000));
+    return Fail(ErrorCode::kUnavailable, "the broker is away");
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_GE(polls, 3);
+  world.ExpectComplete();
+  EXPECT_EQ(pipeline->status().state, PipelineState::kStopped);
+}
+
+TEST(PipelineWait, WaitsForCatalogAndStoreAndCommitsOnce) {
+  for (const char* failing : {"load", "commit.before", "commit.after"}) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}, {2, "b", ""}});
+    ASSERT_THAT(world.Run(), IsOk());
+    world.Append({{1, "c", ""}, {2, std::nullopt, ""}, {3, "d", ""}});
+    int left = 12;
+    const auto faulty = catalog::MakeFaultInjectingCatalog(
+        world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+          if (operation != failing || left-- <= 0) return {};
+          return Fail(ErrorCode::kUnavailable, "injected at {}", operation);
+        });
+    left = 0;  // not while the test loads the table
+    PipelineOptions options = world.BoundedOptions();
+    const auto pipeline = world.NewPipeline(options, faulty);
+    left = 12;
+    ASSERT_THAT(pipeline->Run(), IsOk()) << failing;
+    world.ExpectComplete();
+    EXPECT_EQ(world.NumSnapshots(), 3u) << failing;
+  }
+}
+
+TEST(PipelineWait, WaitsForTheRegistry) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "b", ""}});
+  auto decoder = std::make_unique<FakeRecordDecoder>(world.Table().metadata()->schema());
+  const auto is_away = decoder->is_away;
+  *is_away = true;
+  PipelineOptions options = world.BoundedOptions();
+  class WakingClock : public ManualClock {
+   public:
+    explicit WakingClock(std::shared_ptr<std::atomic<bool>> away)
+        : ManualClock(1'700'000'000'000), away_(std::move(away)) {}
+    void SleepMs(int64_t duration_ms) override {
+      ManualClock::SleepMs(duration_ms);
+      if (NowMs() > 1'700'000'060'000) *away_ = false;
+    }
+
+   private:
+    std::shared_ptr<std::atomic<bool>> away_;
+  } waking(is_away);
+  options.clock = &waking;
+  ingest::Pipeline pipeline(world.Table(), std::make_unique<FakeRecordSource>(world.topic, waking), std::move(decoder),
+                            nullptr, options);
+  ASSERT_THAT(pipeline.Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_GE(waking.NowMs(), 1'700'000'060'000);
+}
+
+TEST(PipelineStop, CommitsWhatIsBufferedAndKeepsTheRestForTheNextRun) {
+  PipelineWorld world;
+  for (int64_t i = 0; i < 50; ++i) world.Append({{i, "x", ""}});
+  world.topic->set_max_poll(10);
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "poll" && ++polls == 3) running->Stop(milliseconds(1'000));
+    return {};
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  world.ExpectRight();
+  EXPECT_EQ(world.Rows().size(), 30u);
+  EXPECT_EQ(pipeline->status().commits, 1);
+  world.topic->set_fault(nullptr);
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+}
+
+TEST(PipelineStop, GivesUpAtTheDeadlineAndReplays) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  ASSERT_THAT(world.Run(), IsOk());
+  world.Append({{1, "b", ""}, {2, "c", ""}});
+  ingest::Pipeline* running = nullptr;
+  const auto gone = catalog::MakeFaultInjectingCatalog(
+      world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before") return {};
+        running->Stop(milliseconds(30'000));
+        return Fail(ErrorCode::kUnavailable, "the catalog is away");
+      });
+  const auto pipeline = world.NewPipeline(world.BoundedOptions(), gone);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_EQ(pipeline->status().state, PipelineState::kStopped);
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "a")));
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+}
+
+TEST(PipelineStop, PausesAfterCommittingAndResumes) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls == 2) running->Pause();
+    if (running->status().committed[1].next == 1 && polls >= 3) running->Stop(milliseconds(100));
+    return polls > 1'000 ? Fail(ErrorCode::kInternal, "never stopped") : Status();
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  std::thread resumes([&] {
+    while (pipeline->status().state != PipelineState::kPaused) std::this_thread::yield();
+    EXPECT_EQ(pipeline->status().committed.at(1).next, 1);
+    EXPECT_GE(world.topic->num_pauses(), 1);
+    pipeline->Resume();
+  });
+  EXPECT_THAT(pipeline->Run(), IsOk());
+  resumes.join();
+  world.ExpectComplete();
+}
+
+TEST(PipelineStop, DrainsWhenAskedAndGoesOn) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls == 2) running->Drain();
+    if (polls == 4) {
+      EXPECT_EQ(running->status().commits, 1);
+      running->Stop(milliseconds(100));
+    }
+    return {};
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_EQ(polls, 4);
+  world.ExpectComplete();
+}
+
+TEST(PipelineMemory, CutsEarlyAndStaysWithinTheLimit) {
+  PipelineWorld world;
+  constexpr int64_t kLimit = int64_t{1} << 20;
+  const std::string text(200, 'x');
+  for (int64_t i = 0; i < 4'000; ++i) world.Append({{i, text, ""}});
+  MemoryBudget budget(kLimit);
+  Executor executor(2);
+  PipelineOptions options = world.BoundedOptions();
+  options.budget = &budget;
+  options.executor = &executor;
+  options.clock = nullptr;
+  ASSERT_THAT(world.Run(options), IsOk());
+  world.ExpectComplete();
+  EXPECT_GE(world.status->commits, 4);
+  EXPECT_LE(budget.peak_bytes(), kLimit);
+}
+
+TEST(PipelineThreads, ReadsOnWhileABatchIsCommitted) {
+  PipelineWorld world;
+  for (int64_t i = 0; i < 3'000; ++i) world.Append({{i % 500, fmt::format("v{}", i), ""}});
+  Executor executor(2);
+  PipelineOptions options = world.BoundedOptions();
+  options.executor = &executor;
+  options.clock = nullptr;
+  options.commit_max_records = 256;
+  ASSERT_THAT(world.Run(options), IsOk());
+  world.ExpectComplete();
+  EXPECT_GE(world.status->commits, 5);
+  EXPECT_GT(world.topic->num_pauses() + world.status->commits, 5);
+}
+
+}  // namespace
+}  // namespace frazil::test
