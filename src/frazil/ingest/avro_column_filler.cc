@@ -27,14 +27,16 @@ class AvroFiller final : public ColumnFiller {
     if (Status status = last_->plan->Run(bytes.subspan(kFrameBytes), row); !status) {
       return tl::unexpected(std::move(status).error());
     }
-    return Filled::kDone;
+    return last_->has_every_field ? Filled::kAll : Filled::kDone;
   }
 
-  Result<std::vector<ColumnChange>> Changes(const spec::Schema& schema,
+  int32_t last_schema_id() const override { return last_id_; }
+
+  Result<std::vector<ColumnChange>> Changes(int32_t writer_id, const spec::Schema& schema,
                                             const std::vector<ColumnBinding>& bindings) override {
-    FRAZIL_ASSIGN(const format::AvroNodePtr writer, schemas_->ById(last_id_));
+    FRAZIL_ASSIGN(const format::AvroNodePtr writer, schemas_->ById(writer_id));
     auto compiled = CompileAvroPlan(writer, bindings, growth_);
-    if (!compiled) return tl::unexpected(Incompatible(std::move(compiled).error(), last_id_, schema.id()));
+    if (!compiled) return tl::unexpected(Incompatible(std::move(compiled).error(), writer_id, schema.id()));
     return std::move(compiled->changes);
   }
 
@@ -48,6 +50,7 @@ class AvroFiller final : public ColumnFiller {
   /// What became of one writer's schema.
   struct Known {
     std::unique_ptr<AvroPlan> plan;
+    bool has_every_field = false;
     bool needs_schema = false;
     std::optional<Error> refused;
   };
@@ -98,6 +101,7 @@ class AvroFiller final : public ColumnFiller {
       return known;
     }
     known.plan = std::move(compiled->plan);
+    known.has_every_field = compiled->has_every_field;
     known.needs_schema = !compiled->changes.empty();
     return known;
   }

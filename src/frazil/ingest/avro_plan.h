@@ -89,6 +89,7 @@ struct AvroGrowth {
 struct CompiledAvro {
   std::unique_ptr<AvroPlan> plan;  ///< only good when nothing has to change
   std::vector<ColumnChange> changes;
+  bool has_every_field = true;  ///< each binding's: every run fills all columns
 };
 
 /// Matches a writer's schema with the columns of a table. Fields are found by name, exactly or else ignoring case when one

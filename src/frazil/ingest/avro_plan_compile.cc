@@ -241,18 +241,20 @@ Status Compiler::Add(const AvroField& field, const std::string& path, const std:
 Result<CompiledAvro> CompileAvroPlan(format::AvroNodePtr writer, const std::vector<ColumnBinding>& bindings,
                                      const AvroGrowth& growth) {
   Compiler compiler(growth);
+  CompiledAvro compiled;
   std::vector<Wanted> wanted;
   for (const ColumnBinding& binding : bindings) {
     if (HasPath(*writer, binding.path)) {
       wanted.push_back({&binding, binding.path});
     } else if (!binding.other_path.empty() && HasPath(*writer, binding.other_path)) {
       wanted.push_back({&binding, binding.other_path});
-    } else if (!binding.is_identifier && binding.field->required && spec::IsNull(binding.field->write_default)) {
+    } else {
+      compiled.has_every_field = false;
+      if (binding.is_identifier || !binding.field->required || !spec::IsNull(binding.field->write_default)) continue;
       FRAZIL_TRY(compiler.MakeOptional(binding.field->name));
     }
   }
   FRAZIL_ASSIGN(std::vector<AvroOp> ops, compiler.Ops(*writer, "", wanted));
-  CompiledAvro compiled;
   compiled.changes = compiler.TakeChanges();
   compiled.plan = std::make_unique<AvroPlan>(std::move(writer), std::move(ops));
   return compiled;

@@ -199,6 +199,22 @@ TEST_F(AvroSchemaEvolution, KeyAndValueAreHeldUpOnce) {
   EXPECT_THAT(Rows(), ElementsAre("1|1099511627776|x"));
 }
 
+// The pipeline commits what came before: by then another schema of somebody else may have been taken over.
+TEST_F(AvroSchemaEvolution, WhatARecordAsksForOutlivesAnotherTableSchema) {
+  registry_->Add(1, Record(std::string(kId) + R"(, {"name": "a", "type": "string"})"));
+  Start({Column(1, "id", TypeId::kLong, true)});
+  const std::string value = Framed(1, [](AvroEncoder& out) {
+    out.Long(1);
+    out.String("x");
+  });
+  EXPECT_EQ(Take(value), Decoded::kNeedsSchema);
+  metadata_.schemas = {SchemaOf({Column(1, "id", TypeId::kLong, true), Column(2, "b", TypeId::kString)})};
+  ASSERT_THAT(decoder_->UseSchema(metadata_.schemas[0]), IsOk());
+  Evolve();
+  EXPECT_EQ(Take(value), Decoded::kRow);
+  EXPECT_THAT(Rows(), ElementsAre("1|null|x"));
+}
+
 TEST_F(AvroSchemaEvolution, IncompatibleSchemaIsPoisonThatNamesBoth) {
   registry_->Add(1, Record(std::string(kId) + R"(, {"name": "a", "type": "string"})"));
   Start({Column(1, "id", TypeId::kLong, true), Column(2, "a", TypeId::kInt)});

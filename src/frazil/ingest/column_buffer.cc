@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFirstCapacity = 256;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kLarge = 2 * kHugePage;
+constexpr size_t kLarge = kHugePage / 2;
 
 /// Sets or clears a bit of `bits`, which grows to hold it.
 void PutBit(GrowingBytes& bits, int64_t index, bool value) {

@@ -17,6 +17,7 @@ namespace frazil::ingest {
 class ColumnFiller {
  public:
   enum class Filled {
+    kAll,          ///< one value in each bound column
     kDone,         ///< one value in each bound column whose field is there
     kNeedsSchema,  ///< nothing was taken: see Changes()
   };
@@ -26,8 +27,11 @@ class ColumnFiller {
   /// off. Errors: kUnavailable; all others mean that the record is poison.
   virtual Result<Filled> Fill(std::string_view bytes, int64_t row) = 0;
 
-  /// What the schema of the bytes that asked last would change, if columns were bound like this (columns may be null).
-  virtual Result<std::vector<ColumnChange>> Changes(const spec::Schema&, const std::vector<ColumnBinding>&) {
+  /// Id of the writer's schema of the last bytes, where formats have some.
+  virtual int32_t last_schema_id() const { return 0; }
+  /// What a writer's schema that was met would change, if columns were bound like this (columns may be null).
+  virtual Result<std::vector<ColumnChange>> Changes(int32_t /*writer*/, const spec::Schema&,
+                                                    const std::vector<ColumnBinding>&) {
     return std::vector<ColumnChange>{};
   }
   /// Ids of the registry's schemas that were met.

@@ -131,6 +131,7 @@ Status ColumnRecordDecoder::StartColumns(const spec::Schema& schema) {
   metadata_.clear();
   metadata_identifiers_.clear();
   key_has_columns_ = false;
+  value_has_all_columns_ = true;
   for (const spec::Field& field : schema.fields()) {
     if (field.type.id() == spec::TypeId::kUnknown) {
       columns_.push_back(nullptr);
@@ -141,6 +142,7 @@ Status ColumnRecordDecoder::StartColumns(const spec::Schema& schema) {
     const bool is_identifier = IsIdentifier(schema, field);
     if (is_identifier) identifiers_.push_back(column.get());
     if (source.kind == Kind::kKey) key_has_columns_ = true;
+    if (source.kind != Kind::kValue) value_has_all_columns_ = false;
     if (IsMetadata(source.kind)) {
       FRAZIL_ASSIGN(MetadataColumn metadata, MetadataColumn::Make(source, field, column.get()));
       if (is_identifier) metadata_identifiers_.push_back(metadata);
@@ -156,7 +158,6 @@ Status ColumnRecordDecoder::UseSchema(spec::SchemaPtr schema) {
   FRAZIL_TRY(CheckSources(*schema));
   value_schema_ids_ = [ids = value_schema_ids()] { return std::set<int32_t>(ids.begin(), ids.end()); }();
   for (auto& filler : fillers_) filler.reset();
-  asking_.clear();
   FRAZIL_TRY(StartColumns(*schema));
   schema_ = std::move(schema);
   for (const Part part : {Part::kValue, Part::kKeyOfUpsert, Part::kKeyOfTombstone}) {
@@ -166,8 +167,9 @@ Status ColumnRecordDecoder::UseSchema(spec::SchemaPtr schema) {
 }
 
 Result<ColumnFiller::Filled> ColumnRecordDecoder::Fill(Part part, std::string_view bytes) {
-  Result<Filled> filled = fillers_[static_cast<size_t>(part)]->Fill(bytes, num_rows_);
-  if (filled && *filled == Filled::kNeedsSchema) asking_.push_back(part);
+  ColumnFiller& filler = *fillers_[static_cast<size_t>(part)];
+  Result<Filled> filled = filler.Fill(bytes, num_rows_);
+  if (filled && *filled == Filled::kNeedsSchema) asking_.push_back({part, filler.last_schema_id()});
   return filled;
 }
 
@@ -193,6 +195,7 @@ Result<ColumnFiller::Filled> ColumnRecordDecoder::FillUpsert(const SourceRecord&
     if (has_key) (void)Fill(Part::kKeyOfUpsert, *record.key);
     return value;
   }
+  if (value == Filled::kAll && value_has_all_columns_) return value;
   for (const MetadataColumn& column : metadata_) FRAZIL_TRY(column.Append(record));
   if (has_key && (key_has_columns_ || LacksIdentifier())) {
     FRAZIL_ASSIGN(const Filled key, Fill(Part::kKeyOfUpsert, *record.key));
@@ -283,11 +286,11 @@ Result<Decoded> ColumnRecordDecoder::Refuse(Error error) {
 Result<std::vector<spec::TableUpdate>> ColumnRecordDecoder::WantedUpdates(const spec::TableMetadata& metadata) {
   const spec::SchemaPtr schema = metadata.schema();
   std::vector<ColumnChange> changes;
-  for (const Part part : asking_) {
-    FRAZIL_ASSIGN(const std::vector<ColumnBinding> bindings, BindingsOf(part, *schema, false));
-    auto wanted = fillers_[static_cast<size_t>(part)]->Changes(*schema, bindings);
+  for (const Asking& asking : asking_) {
+    FRAZIL_ASSIGN(const std::vector<ColumnBinding> bindings, BindingsOf(asking.part, *schema, false));
+    auto wanted = fillers_[static_cast<size_t>(asking.part)]->Changes(asking.writer_schema_id, *schema, bindings);
     // Whether the key is needed at all shows when the value is taken.
-    if (!wanted && part != asking_.front()) continue;
+    if (!wanted && asking.part != asking_.front().part) continue;
     FRAZIL_TRY(wanted);
     changes.insert(changes.end(), wanted->begin(), wanted->end());
   }

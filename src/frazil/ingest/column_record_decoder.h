@@ -65,8 +65,13 @@ class ColumnRecordDecoder final : public RecordDecoder {
   std::vector<MetadataColumn> metadata_;
   std::vector<MetadataColumn> metadata_identifiers_;
   bool key_has_columns_ = false;
+  bool value_has_all_columns_ = false;        // none comes from elsewhere
   std::unique_ptr<ColumnFiller> fillers_[3];  // by Part; null: the key has no format
-  std::vector<Part> asking_;                  // who said kNeedsSchema of the last record
+  struct Asking {
+    Part part;
+    int32_t writer_schema_id;
+  };
+  std::vector<Asking> asking_;  // who said kNeedsSchema of the last record; outlives the fillers
   std::vector<ChangeKind> kinds_;
   int64_t num_rows_ = 0;
   int64_t buffered_bytes_ = 0;
