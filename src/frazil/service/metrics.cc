@@ -66,7 +66,7 @@ Labels TableLabels(const PipelineReport& report) {
 
 /// Age of what other engines see. Nothing waits to be committed: they see everything.
 std::optional<double> FreshnessSeconds(const PipelineStatus& status, int64_t now_ms) {
-  if (status.lag_records == 0 && status.buffered_records == 0) return 0;
+  if (IsUpToDate(status)) return 0;
   if (!status.valid_through_ms) return std::nullopt;
   return static_cast<double>(std::max<int64_t>(0, now_ms - *status.valid_through_ms)) / 1000;
 }
@@ -121,7 +121,7 @@ void Collector::AddSource() {
   constexpr MetricType kGauge = MetricType::Gauge;
   Numbers(kCounter, "frazil_source_records_total", "Records read", SourceLabels, &PipelineStatus::records);
   Numbers(kCounter, "frazil_source_bytes_total", "Bytes of keys and values read", SourceLabels, &PipelineStatus::bytes);
-  PerPipeline(kGauge, "frazil_source_lag_records", "Records in the topic that are not in the table",
+  PerPipeline(kGauge, "frazil_source_lag_records", "Records in the topic that have not been read",
               [](Family& family, const PipelineReport& report) {
                 if (report.status.lag_records) family.Add(SourceLabels(report), *report.status.lag_records);
               });

@@ -149,6 +149,7 @@ TEST(Metrics, FreshnessIsZeroWhenNothingWaits) {
   PipelineReport report = FullReport();
   report.status.lag_records = 0;
   report.status.buffered_records = 0;
+  report.status.read = report.status.committed;
   const std::string text = MetricsText({.pipelines = {report}, .now_ms = 1'900'000'000'000}, {});
   EXPECT_THAT(text,
               HasSubstr("frazil_freshness_seconds{catalog=\"prod\",namespace=\"apps\",table=\"user\\\"kv\"} 0\n"));

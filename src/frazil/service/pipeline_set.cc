@@ -31,11 +31,19 @@ const char* PipelineStateName(PipelineState state) {
   return "";
 }
 
+bool IsUpToDate(const PipelineStatus& status) {
+  if (status.lag_records != 0 || status.buffered_records != 0) return false;
+  return std::all_of(status.read.begin(), status.read.end(), [&](const auto& read) {
+    const auto committed = status.committed.find(read.first);
+    return committed != status.committed.end() && committed->second.next >= read.second.next;
+  });
+}
+
 bool PipelineReport::IsStale(int64_t now_ms) const {
-  const bool is_idle = status.lag_records == 0 && status.buffered_records == 0;
   const bool has_ended = status.state == PipelineState::kStopped;
-  if (is_idle || has_ended || status.state == PipelineState::kPaused) return false;
-  return now_ms - std::max(status.last_commit_ms.value_or(0), started_ms) > kStaleIntervals * commit_interval.count();
+  if (IsUpToDate(status) || has_ended || status.state == PipelineState::kPaused) return false;
+  const int64_t interval_ms = std::max<int64_t>(commit_interval.count(), status.commit_interval_ms);
+  return now_ms - std::max(status.last_commit_ms.value_or(0), started_ms) > kStaleIntervals * interval_ms;
 }
 
 PipelineSet::PipelineSet(std::vector<PipelineMember> members, Options options)

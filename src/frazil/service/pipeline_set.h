@@ -41,6 +41,9 @@ struct PipelineMember {
   std::function<Result<std::unique_ptr<ServedPipeline>>()> open;
 };
 
+/// Everything that the source has is in the table; false while nobody knows.
+bool IsUpToDate(const ingest::PipelineStatus& status);
+
 /// A member and how it stands.
 struct PipelineReport {
   std::string id;

@@ -112,9 +112,17 @@ TEST(PipelineReport, IsStaleWhenCommitsAreLateAndThereIsSomethingToCommit) {
   EXPECT_FALSE(report.IsStale(9'000'000));  // a quiet topic
   report.status.buffered_records = 1;
   EXPECT_TRUE(report.IsStale(9'000'000));
-  report.status.lag_records.reset();
   report.status.buffered_records = 0;
+  report.status.read[0].next = 8;
+  report.status.committed[0].next = 7;
+  EXPECT_TRUE(report.IsStale(9'000'000));  // a batch that does not come through
+  report.status.committed[0].next = 8;
+  EXPECT_FALSE(report.IsStale(9'000'000));
+  report.status.lag_records.reset();
   EXPECT_TRUE(report.IsStale(9'000'000));  // nobody knows: better once too often
+  report.status.commit_interval_ms = 1'000'000;  // stretched
+  EXPECT_FALSE(report.IsStale(9'000'000));
+  EXPECT_TRUE(report.IsStale(19'000'000));
   report.status.state = PipelineState::kPaused;
   EXPECT_FALSE(report.IsStale(9'000'000));
 }
