@@ -173,7 +173,12 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
   FRAZIL_TRY(CheckTombstones(source, marker == effective.marker.pipelines.end() ? nullptr : &marker->second,
                              result.positions, bounds, pipeline.id, clock, notice));
   if (start.is_new || start.is_reset) {
-    FRAZIL_TRY(CommitStart(table, pipeline, ProgressOf(result.positions), clock));
+    Status committed = CommitStart(table, pipeline, ProgressOf(result.positions), clock);
+    if (!committed && committed.error().code() == ErrorCode::kFenced) {
+      // Another copy of the pipeline was faster: the next look finds what it committed.
+      return tl::unexpected(Error(ErrorCode::kCommitConflict, committed.error().ToString()));
+    }
+    FRAZIL_TRY(committed);
   } else {
     notice(fmt::format("going on where the table stands with {}", source.description()));
   }

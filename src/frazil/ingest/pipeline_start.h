@@ -28,8 +28,8 @@ struct PipelineStart {
 /// partitions.
 ///
 /// kFenced with evidence and command: the table proves nothing; another pipeline id feeds it from the same topic; the topic
-/// or the cluster is another one; a position is outside the log, so that records are gone for ever. Errors of the source
-/// and of commits besides.
+/// or the cluster is another one; a position is outside the log, so that records are gone for ever. kCommitConflict: another
+/// copy of the pipeline was faster, try again. Errors of the source and of commits besides.
 Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, PipelineIdentity& pipeline,
                                     const PipelineStartOptions& options, Clock& clock);
 
