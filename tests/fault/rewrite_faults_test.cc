@@ -95,6 +95,29 @@ TEST_P(RewriteFaultsInVersion, EqualityDeletesBeforeARewriteAreEvaluated) {
   EXPECT_THAT(before, SizeIs(17));
 }
 
+// The keys go to disk where they do not fit into memory, and hide the same rows.
+TEST_P(RewriteFaultsInVersion, EqualityDeletesThatDoNotFitIntoMemoryAreEvaluated) {
+  MemoryTable table(Partitioning::kNone, {{"format-version", GetParam()}});
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 2000), table.clock), IsOk());
+  std::set<int64_t> even;
+  for (int64_t id = 0; id < 2000; id += 2) even.insert(id);
+  ASSERT_THAT(DeleteByEquality(table.table, even, table.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 10), table.clock), IsOk());
+  ASSERT_THAT(DeleteByEquality(table.table, {1, 4, 5}, table.clock), IsOk());
+  const std::vector<int64_t> before = IdsOf(table.table);
+  EXPECT_THAT(before, SizeIs(1000 + 10 - 2 - 3));
+  const auto plan = PlanRewrite(table.table, AllFiles());
+  ASSERT_THAT(plan, IsOk());
+  ASSERT_THAT(plan->groups, SizeIs(1));
+  const auto on_disk = std::make_shared<scan::EqualityDeletes>(table.io, 1, ::testing::TempDir());
+  const auto group = RewriteGroup(table.table, *plan, plan->groups[0], on_disk, {});
+  ASSERT_THAT(group, IsOk());
+  RewriteCommit commit({&*group}, {false}, {});
+  ASSERT_THAT(commit.Run(table.table, table.clock), IsOk());
+  EXPECT_EQ(IdsOf(table.table), before);
+  EXPECT_EQ(group->num_rows(), static_cast<int64_t>(before.size()));
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, RewriteFaultsInVersion, ::testing::Values("2", "3"));
 
 // 100 rows became 99 for the writer, and 100 again after the compaction, with success on both sides.

@@ -1,0 +1,80 @@
+// Rewrites beside a pipeline of upserts: nobody loses, and an index that follows rewrites through their row maps is the
+// index that a rebuild gives.
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frazil/maintain/rewrite_test_support.h"
+#include "tests/support/scenario.h"
+
+namespace frazil::maintain {
+namespace {
+
+using ::testing::IsEmpty;
+
+class RewriteIndex : public ::testing::TestWithParam<Partitioning> {};
+
+TEST_P(RewriteIndex, FollowsRewritesThatRaceWithUpserts) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  MemoryTable table(GetParam(), {{"format-version", "3"}});
+  test::Pipeline pipeline(table.Other(), table.clock);
+  std::map<int64_t, std::string> expected;
+  int next_value = 0;
+  const auto upsert = [&](int count) {
+    std::vector<test::Change> changes;
+    for (int i = 0; i < count; ++i) {
+      test::Change change{
+          .id = static_cast<int64_t>(random() % 40), .value = {}, .part = random() % 2 == 0 ? "a" : "b"};
+      if (random() % 5 != 0) change.value = "v" + std::to_string(next_value++);
+      if (change.value) {
+        expected[change.id] = *change.value;
+      } else {
+        expected.erase(change.id);
+      }
+      changes.push_back(std::move(change));
+    }
+    ASSERT_THAT(pipeline.Commit(changes), IsOk());
+  };
+  const auto check = [&] {
+    ASSERT_THAT(table.table.Refresh(), IsOk());
+    std::map<int64_t, std::string> found;
+    const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
+    for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
+    EXPECT_EQ(found, expected);
+    EXPECT_THAT(test::Violations(table.table), IsEmpty());
+    ASSERT_THAT(pipeline.table().Refresh(), IsOk());
+    ASSERT_THAT(pipeline.index().FollowTo(pipeline.table(), pipeline.table().metadata()->current_snapshot(), {}),
+                IsOk());
+    ASSERT_THAT(pipeline.index().Verify(pipeline.table(), {}), IsOk());
+  };
+  upsert(60);
+  int num_committed = 0;
+  for (int round = 0; round < 12 && !HasFailure(); ++round) {
+    upsert(1 + static_cast<int>(random() % 10));
+    ASSERT_THAT(table.table.Refresh(), IsOk());
+    RewriteOptions options = AllFiles();
+    options.max_file_group_input_files = 1 + static_cast<int64_t>(random() % 4);
+    if (random() % 3 == 0) {
+      options.strategy = RewriteOptions::Strategy::kSort;
+      options.sort_order = spec::SortOrder{.id = spec::SortOrderId{0}, .fields = {{.source_id = spec::FieldId{2}}}};
+    }
+    const auto paused = PausedRewrite::Start(table.table, options, &table.clock);
+    ASSERT_THAT(paused, IsOk());
+    for (unsigned i = 0; i < random() % 3; ++i) upsert(1 + static_cast<int>(random() % 6));
+    const auto outcome = paused->Commit(table.table, table.clock);
+    ASSERT_THAT(outcome, IsOk());
+    num_committed += outcome->snapshot_id.has_value();
+    check();
+  }
+  EXPECT_GT(num_committed, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Partitionings, RewriteIndex,
+                         ::testing::Values(Partitioning::kNone, Partitioning::kByPart, Partitioning::kByBucket));
+
+}  // namespace
+}  // namespace frazil::maintain
