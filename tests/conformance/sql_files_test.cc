@@ -16,6 +16,7 @@
 #include "frazil/base/test_support.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/io/memory_file_io.h"
+#include "frazil/maintain/procedures.h"
 #include "frazil/sql/session.h"
 #include "frazil/sql/table_renderer.h"
 
@@ -131,6 +132,7 @@ class SqlFileTest : public testing::Test {
     options.catalogs["demo"] = catalog_;
     options.default_catalog = "demo";
     options.threads = 2;
+    options.procedures = maintain::AllProcedures();
     auto session = Session::Make(std::move(options));
     ASSERT_THAT(session, IsOk());
     session_ = *std::move(session);

@@ -33,7 +33,7 @@ Result<expr::ExpressionPtr> ParseWhere(const table::ProcedureContext& context, c
                                        const std::string& text) {
   if (!context.parse_predicate) return Fail(ErrorCode::kNotSupported, "where is not supported here: {}", text);
   auto parsed = context.parse_predicate(*table.metadata()->schema(), text);
-  if (!parsed) return tl::unexpected(std::move(parsed).error().WithContext("where => '" + text + "'"));
+  if (!parsed) return tl::unexpected(std::move(parsed).error().WithContext("reading where => '" + text + "'"));
   return parsed;
 }
 

@@ -103,7 +103,7 @@ Status AddEverythingLive(const table::Table& table, FileSet& live) {
   ReachableWalk walk(table);
   for (const spec::Snapshot& snapshot : metadata.snapshots) {
     if (Status walked = walk.Walk(metadata, snapshot, take); !walked) {
-      return tl::unexpected(std::move(walked).error().WithContext("no file is deleted: what is live is not known"));
+      return tl::unexpected(std::move(walked).error().WithContext("finding out what is live; no file was deleted"));
     }
   }
   WalkMetadataFiles(metadata, table.metadata_location(), take);

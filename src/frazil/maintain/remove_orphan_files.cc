@@ -81,7 +81,7 @@ Status CheckNoOtherTableInside(const table::Table& table, const std::string& loc
     if (!other) {
       return tl::unexpected(
           Error(other.error())
-              .WithContext(fmt::format("no file is deleted: it is not known where table {} lies", name.ToString())));
+              .WithContext(fmt::format("finding out where table {} lies; no file was deleted", name.ToString())));
     }
     if (IsInside(PlaceOf(other->metadata->location), folder)) {
       return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",

@@ -1,5 +1,8 @@
 #include "frazil/sql/call_parser.h"
 
+#include <algorithm>
+#include <map>
+
 #include "frazil/spec/schema.h"
 #include "frazil/sql/call_grammar.h"
 #include "frazil/sql/parse_tree.h"
@@ -45,6 +48,18 @@ void AddCondition(const Node& node, statement::Call& call) {
   }
 }
 
+/// The bytes of a size as Trino writes it, '128MB', in powers of 1024.
+Result<std::string> BytesOf(const std::string& text) {
+  const std::string size = Lower(Unquote(text));
+  const size_t unit = std::min(size.find_first_not_of("0123456789"), size.size());
+  static const std::map<std::string, int> kShifts = {{"", 0}, {"b", 0}, {"kb", 10}, {"mb", 20}, {"gb", 30}, {"tb", 40}};
+  const auto shift = kShifts.find(size.substr(unit));
+  if (unit == 0 || unit > 9 || shift == kShifts.end()) {
+    return tl::unexpected(Error(ErrorCode::kInvalidArgument, "not a size: " + text).WithHint("such as '128MB'"));
+  }
+  return QuotedText(std::to_string(std::stoll(size.substr(0, unit)) << shift->second));
+}
+
 /// What Trino calls a procedure and its argument.
 struct TrinoProcedure {
   std::string name;
@@ -79,7 +94,11 @@ Result<Statement> ExecuteOf(const Node& node) {
         return Fail(ErrorCode::kInvalidArgument, "EXECUTE {} has no such argument: {}", name,
                     argument.name.empty() ? argument.text : argument.name);
       }
-      call.arguments.push_back({known.parameter, known.before + argument.text + known.after});
+      std::string text = argument.text;
+      if (known.name == "optimize") {
+        FRAZIL_ASSIGN(text, BytesOf(argument.text));
+      }
+      call.arguments.push_back({known.parameter, known.before + text + known.after});
     }
     AddCondition(node, call);
     return Statement(std::move(call));

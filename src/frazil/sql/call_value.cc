@@ -30,6 +30,17 @@ std::optional<bool> ParseTruth(std::string_view text) {
   return std::nullopt;
 }
 
+/// Spark writes `current_timestamp()`, the engine `now()`.
+std::string WithSparkFunctions(const std::string& expression) {
+  std::string text;
+  const std::vector<Token> tokens = Tokenize(expression);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_call = IsWord(tokens[i], "current_timestamp") && i + 1 < tokens.size() && tokens[i + 1].text == "(";
+    text += is_call ? "now" : std::string(tokens[i].text);
+  }
+  return text;
+}
+
 /// The value of one text for one parameter.
 class ValueParser {
  public:
@@ -114,9 +125,11 @@ class ValueParser {
   }
 
   Result<std::optional<std::string>> Evaluated(const std::string& expression, const std::string& type) const {
-    FRAZIL_ASSIGN(const std::string query_text, RewriteQuery(expression));
+    FRAZIL_ASSIGN(const std::string query_text, RewriteQuery(WithSparkFunctions(expression)));
     auto value = evaluate_(query_text, type);
-    if (!value) return tl::unexpected(Wrong().WithContext(value.error().message()));
+    if (!value) {
+      return Fail(ErrorCode::kInvalidArgument, "{}: {}", Wrong().message(), value.error().message());
+    }
     return value;
   }
 

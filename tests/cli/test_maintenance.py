@@ -1,0 +1,204 @@
+"""Maintenance as a user runs it: CALL in a script, and the commands compact, expire, clean-orphans, maintain, doctor, undo."""
+
+import json
+import os
+import pathlib
+import time
+
+import pytest
+
+from home import ROOT, local_path, upsert
+
+TABLE = "demo.events"
+COLUMNS = "id bigint not null, day date, kind string, v string"
+REWRITE = ["rewritten_data_files_count", "added_data_files_count", "rewritten_bytes_count", "failed_data_files_count",
+           "removed_delete_files_count"]
+EXPIRE = ["deleted_data_files_count", "deleted_position_delete_files_count", "deleted_equality_delete_files_count",
+          "deleted_manifest_files_count", "deleted_manifest_lists_count", "deleted_statistics_files_count"]
+DAY_S = 24 * 3600
+
+
+@pytest.fixture
+def events(home):
+    """20 commits of small files; some rows were updated, so some files have vectors."""
+    records = [upsert({"id": i % 90}, day=f"2026-11-{1 + i % 9:02}", kind="ab"[i % 2], v=f"v{i}") for i in range(100)]
+    home.ingest(records, TABLE, "--create", "--columns", COLUMNS, "--commit-every", "5")
+    assert len(data_files(home)) == 20
+    return home
+
+
+def data_files(home):
+    return home.sql(f"SELECT file_path, record_count FROM {TABLE}.data_files")
+
+
+def rows(home):
+    return home.sql(f"SELECT id, day, kind, v, _row_id, _last_updated_sequence_number FROM {TABLE} ORDER BY id")
+
+
+def frames(done):
+    """The results of a script in JSON lines, statement by statement, told apart by their columns."""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def head(home):
+    metadata = home.metadata(TABLE)
+    return next(s for s in metadata["snapshots"] if s["snapshot-id"] == metadata["current-snapshot-id"])
+
+
+def last_line(done):
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def in_the_past(path: pathlib.Path, days=10):
+    stamp = time.time() - days * DAY_S
+    os.utime(path, (stamp, stamp))
+
+
+def orphan(home, name="lost.parquet", days=10) -> pathlib.Path:
+    path = local_path(home.metadata(TABLE)["location"]) / "data" / name
+    path.write_bytes(b"left by a job that failed")
+    in_the_past(path, days)
+    return path
+
+
+def test_the_nightly_job(events):
+    before, lost = rows(events), orphan(events, days=400)
+    done = events.run("sql", "-q", "-o", "jsonl", "-f", ROOT / "examples/maintenance.sql")
+    rewritten, expired, *orphans = frames(done)
+    assert list(rewritten) == REWRITE
+    assert (rewritten["rewritten_data_files_count"], rewritten["added_data_files_count"], rewritten["failed_data_files_count"]) == (20, 1, 0)
+    assert list(expired) == EXPIRE and set(expired.values()) == {0}, "all snapshots are younger"
+    assert [list(row) for row in orphans] == [["orphan_file_location"]]
+    assert orphans[0]["orphan_file_location"].endswith("/data/lost.parquet") and lost.exists(), "a dry run"
+    assert head(events)["summary"]["operation"] == "replace"
+    assert len(data_files(events)) == 1
+    assert rows(events) == before, "rows, their ids and when they last changed"
+
+
+def test_the_production_form(events):
+    before = rows(events)
+    done = events.run("sql", "-q", "-o", "jsonl", "-e", f"""
+        CALL system.rewrite_data_files(
+          table => '{TABLE}', strategy => 'sort', sort_order => 'kind ASC NULLS LAST, id DESC',
+          where => 'day >= DATE "2026-11-01" AND kind IN ("a", "b")',
+          options => map(
+            'target-file-size-bytes', '536870912', 'min-input-files', '50', 'rewrite-all', 'true',
+            'partial-progress.enabled', 'true', 'partial-progress.max-commits', '10',
+            'max-concurrent-file-group-rewrites', '2', 'remove-dangling-deletes', 'true',
+            'rewrite-job-order', 'files-desc'))""")
+    [rewritten] = frames(done)
+    assert list(rewritten) == REWRITE and rewritten["rewritten_data_files_count"] == 20
+    assert rows(events) == before
+    kinds = [row["kind"] for row in events.sql(f"SELECT kind FROM {TABLE} ORDER BY _file, _pos")]
+    assert kinds == sorted(kinds)
+
+
+def test_expiry_frees_what_compaction_replaced_and_keeps_progress(events):
+    before = rows(events)
+    location = local_path(events.metadata(TABLE)["location"])
+    events.sql(f"CALL system.rewrite_data_files(table => '{TABLE}', options => map('min-input-files', '2'))")
+    dry = last_line(events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "-o", "json"))
+    assert dry["dry_run"] is True and dry["deleted_data_files_count"] == 20
+    assert len(events.metadata(TABLE)["snapshots"]) > 1, "nothing was changed"
+    acted = last_line(events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "-o", "json"))
+    assert {**acted, "dry_run": True} == dry
+    assert len(events.metadata(TABLE)["snapshots"]) == 1
+    assert len(list(location.glob("data/**/*.parquet"))) == 1
+    assert rows(events) == before
+    # The same command goes on where the ingest was: nothing is taken twice.
+    events.run("ingest", "--from", events.folder / "batch-1.jsonl", "--format", "json-kv", "--table", TABLE,
+               "--identifier-fields", "id")
+    assert rows(events) == before
+
+
+def test_compact_prints_one_line_of_json_last(events):
+    before = rows(events)
+    done = events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json")
+    summary = last_line(done)
+    assert summary["table"] == TABLE and summary["rewritten_data_files_count"] == 20 and summary["added_data_files_count"] == 1
+    assert summary["rows"] == len(before)
+    again = last_line(events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json"))
+    assert (again["rewritten_data_files_count"], again["groups"], again["commits"]) == (0, 0, 0), "a fixed point"
+    assert rows(events) == before
+
+
+def test_compact_takes_its_options_by_name_only(events):
+    done = events.run("compact", TABLE, "--option", "min-input-fils=2", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: rewrite_data_files has no option min-input-fils (did you mean min-input-files?)\n"
+    assert events.run("compact", "demo.event", check=False).stderr == "error: table not found: demo.event (did you mean demo.events?)\n"
+
+
+def test_orphans_are_listed_then_deleted(events):
+    old, young = orphan(events), orphan(events, "young.parquet", days=0)
+    kept = {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} - {old}
+    listed = events.run("clean-orphans", TABLE, "-o", "json")
+    assert last_line(listed)["orphan_files_count"] == 1 and last_line(listed)["dry_run"] is True
+    assert json.loads(listed.stdout.splitlines()[0])["orphan_file_location"].endswith("/lost.parquet")
+    assert old.exists() and "nothing was deleted" in listed.stderr
+    deleted = events.run("clean-orphans", TABLE, "--yes", "-o", "json")
+    assert last_line(deleted)["orphan_files_count"] == 1
+    assert not old.exists() and young.exists()
+    assert {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} == kept
+    done = events.run("clean-orphans", TABLE, "--older-than", "1h", "--yes", check=False)
+    assert done.returncode == 1 and "less than 24 hours" in done.stderr and young.exists()
+
+
+def test_too_many_orphans_stop_with_exit_5(events):
+    paths = [orphan(events, f"lost-{i}") for i in range(1001)]
+    done = events.run("clean-orphans", TABLE, "--yes", check=False)
+    assert done.returncode == 5 and "too many orphan files" in done.stderr
+    assert all(path.exists() for path in paths)
+    events.run("clean-orphans", TABLE, "--yes", "--max-orphan-ratio", "1000", "-q")
+    assert not any(path.exists() for path in paths)
+
+
+def test_a_run_of_everything_in_order_and_its_history(events):
+    before = rows(events)
+    planned = frames(events.run("maintain", "plan", TABLE, "--option", "min-input-files=2", "-o", "jsonl", "-q"))
+    assert [row["operation"] for row in planned] == ["compact", "deletes", "vectors", "manifests", "expire"]
+    assert planned[0]["count"] == 1 and "rewrite 20 files" in planned[0]["plan"]
+    assert len(data_files(events)) == 20, "a plan changes nothing"
+    summary = last_line(events.run("maintain", "run", TABLE, "--option", "min-input-files=2", "-o", "json"))
+    assert summary["compact"] == "rewrote 20 files into 1" and summary["expire"].startswith("would expire")
+    assert rows(events) == before
+    events.run("maintain", "run", TABLE, "--op", "expire", "--yes")
+    runs = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    assert [run["operation"] for run in runs] == ["expire_snapshots", "rewrite_data_files"]
+    assert all(run["outcome"] == "ok" for run in runs)
+    assert "input_files 20 (expected 20)" in runs[1]["result"]
+
+
+def test_explain_says_why(events):
+    [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=2", "-o", "jsonl", "-q"))
+    assert row["chosen"] is True and row["candidates"] == 20 and row["reason"]
+    [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=1000", "-o", "jsonl", "-q"))
+    assert row["chosen"] is False and row["reason"]
+
+
+def test_undo_takes_back_a_compaction_and_nothing_else(events):
+    before = rows(events)
+    refused = events.run("undo", TABLE, check=False)
+    assert refused.returncode == 1 and "nothing is undone" in refused.stderr
+    events.run("compact", TABLE, "--option", "min-input-files=2", "--one-commit")
+    events.run("undo", TABLE)
+    assert len(data_files(events)) == 20 and rows(events) == before
+
+
+def test_doctor_finds_small_files_and_says_what_to_run(events):
+    found = {row["check"]: row for row in frames(events.run("doctor", TABLE, "-o", "jsonl", "-q")) if "check" in row}
+    assert set(found) == {"integrity", "small files", "deleted rows", "split Puffins", "equality deletes", "manifests", "snapshots",
+                          "metadata size"}
+    assert found["small files"]["severity"] == "critical" and found["small files"]["command"] == f"frazil compact {TABLE}"
+    assert found["integrity"]["severity"] == "ok" and found["integrity"]["command"] == ""
+    assert events.run("doctor", "--fail-on", "critical", check=False).returncode == 10
+    events.run("compact", TABLE, "--option", "min-input-files=2")
+    assert events.run("doctor", "--fail-on", "critical", check=False).returncode == 0
+
+
+def test_doctor_sees_a_missing_file(events):
+    [first, *_] = data_files(events)
+    local_path(first["file_path"]).unlink()
+    done = events.run("doctor", TABLE, "-o", "json", "--fail-on", "critical", check=False)
+    assert done.returncode == 10 and last_line(done)["severity"] == "critical"
+    assert "missing data file" in done.stdout
