@@ -336,7 +336,7 @@ class Schedule {
 };
 
 TEST(RewriteState, NoScheduleChangesARow) {
-  const int64_t count = FromEnvironment("FRAZIL_SCHEDULES", 600);
+  const int64_t count = FromEnvironment("FRAZIL_SCHEDULES", 400);
   const int64_t first = FromEnvironment("FRAZIL_SEED", 1);
   int64_t num_committed = 0;
   int64_t num_dropped = 0;

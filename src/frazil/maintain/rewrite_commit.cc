@@ -66,14 +66,20 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
   changes.operation = spec::Operation::kReplace;
   table::ReplacedFiles replaced;
   table::OwnDeletes dead;
+  std::set<std::string> taken;  // a source belongs to one group
   for (size_t i = 0; i < groups_.size(); ++i) {
     const RewrittenGroup& group = *groups_[i];
     FRAZIL_ASSIGN(GroupVerdict verdict, rule.Judge(group));
+    for (const RewrittenSource& source : group.sources) {
+      // Two runs that died may have rewritten the same file.
+      if (taken.contains(source.identity.path)) verdict.drop_reason = "another group replaces " + source.identity.path;
+    }
     if (!verdict.drop_reason.empty()) {
       attempt.outcome.drop_reasons[i] = std::move(verdict.drop_reason);
       continue;
     }
     attempt.outcome.is_committed[i] = true;
+    for (const RewrittenSource& source : group.sources) taken.insert(source.identity.path);
     for (const std::string& path : verdict.removed_data_files) {
       attempt.outcome.removed_bytes += rule.Find(path)->file.file_size_in_bytes;
     }

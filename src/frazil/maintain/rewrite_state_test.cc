@@ -116,5 +116,21 @@ TEST(StateRule, ALostRaceRepeatsOnlyTheComparison) {
   EXPECT_EQ(RowsOf(table.table).size(), 98u);
 }
 
+TEST(StateRule, TwoGroupsNeverReplaceTheSameFile) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 10), table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  const auto first = PausedRewrite::Start(table.table, AllFiles());
+  const auto second = PausedRewrite::Start(table.table, AllFiles());
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  RewriteCommit commit({&first->groups[0], &second->groups[0]}, {false, false}, {});
+  const auto outcome = commit.Run(table.table, table.clock);
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_THAT(outcome->is_committed, ElementsAre(true, false));
+  EXPECT_THAT(outcome->drop_reasons[1], HasSubstr("another group replaces"));
+  EXPECT_EQ(RowsOf(table.table), before);
+}
+
 }  // namespace
 }  // namespace frazil::maintain
