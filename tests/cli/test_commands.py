@@ -164,3 +164,40 @@ def test_what_is_not_there_yet_is_refused_by_name(people):
     (people.folder / "frazil.yaml").write_text("pipelines: {a: {topic: x}}\n")
     done = people.run("sql", "-e", "SELECT 1", check=False)
     assert done.returncode == 2 and "pipelines" in done.stderr
+
+
+def test_pipelines_are_checked_without_connecting(home):
+    config = home.folder / "pipelines.yaml"
+    config.write_text("""
+version: 1
+pipelines:
+  user-kv:
+    source:
+      topic: user_kv
+      properties.bootstrap.servers: nowhere.invalid:9092
+      properties.sasl.jaas.config: "${file:jaas.secret}"
+      value.avro-confluent.url: http://me:hush@nowhere.invalid:8081
+    sink: {table: apps.user_kv, identifier-fields: [app_id]}
+    commit: {interval: 1 min}
+""")
+    (home.folder / "jaas.secret").write_text("org.apache.kafka.common.security.plain.PlainLoginModule required "
+                                             'username="me" password="hush";\n')
+    assert "1 pipelines" in home.run("config", "validate", "-c", config).stderr
+    shown = home.run("config", "show", "-c", config)
+    assert "hush" not in shown.stdout and "PlainLoginModule" not in shown.stdout
+    assert "hush" in home.run("config", "show", "--show-secrets", "-c", config).stdout
+    explained = home.run("config", "explain", "pipelines.user-kv.commit.interval", "-c", config).stdout
+    assert "= 1 min" in explained and "pipelines.yaml:11" in explained
+    assert "pipelines.*.commit.interval" in home.run("config", "list").stdout
+    config.write_text(config.read_text().replace("1 min", "1s").replace("user_kv\n      properties.boot", "user_kv\n      proprties.boot"))
+    wrong = home.run("config", "validate", "-c", config, check=False)
+    assert wrong.returncode == 2 and "pipelines.yaml:7" in wrong.stderr
+    config.write_text(config.read_text().replace("proprties", "properties"))
+    wrong = home.run("config", "validate", "-c", config, check=False)
+    assert wrong.returncode == 2 and "commit.interval" in wrong.stderr and "pipelines.yaml:11" in wrong.stderr
+
+
+def test_what_flink_imports_is_valid(home):
+    for config in sorted((ROOT / "tests" / "fixtures" / "flink").glob("*.yaml")):
+        done = home.run("config", "validate", "-c", config)
+        assert "is valid" in done.stderr, config

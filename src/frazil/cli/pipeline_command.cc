@@ -82,9 +82,9 @@ void PrintPipelines(const std::vector<service::PipelineRow>& rows, OutputFormat 
     cells.push_back({row.id, row.state, row.is_stale ? "stale" : "", row.topic, row.table, lag,
                      time(row.last_commit_ms), time(row.valid_through_ms), OffsetsText(row.committed), row.reason});
   }
-  PrintRows({"pipeline", "state", "stale", "topic", "table", "lag_records", "last_commit", "valid_through", "offsets",
-             "reason"},
-            cells, format);
+  const std::vector<std::string> header = {"pipeline",    "state",       "stale",         "topic",   "table",
+                                           "lag_records", "last_commit", "valid_through", "offsets", "reason"};
+  fmt::print("{}", RowsText(header, cells, format));
 }
 
 ExitCode HealthCode(const std::vector<service::PipelineRow>& rows) {

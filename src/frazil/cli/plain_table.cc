@@ -40,22 +40,22 @@ std::string Aligned(const std::vector<std::string>& row, const std::vector<size_
 
 }  // namespace
 
-void PrintRows(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
-               OutputFormat format) {
-  if (format == OutputFormat::kNone) return;
-  if (format == OutputFormat::kCsv || format == OutputFormat::kTsv) {
-    const bool is_csv = format == OutputFormat::kCsv;
-    fmt::print("{}\n", Separated(header, is_csv));
-    for (const auto& row : rows) fmt::print("{}\n", Separated(row, is_csv));
-    return;
-  }
+std::string RowsText(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
+                     OutputFormat format) {
+  if (format == OutputFormat::kNone) return "";
+  const bool is_csv = format == OutputFormat::kCsv;
+  const bool is_separated = is_csv || format == OutputFormat::kTsv;
   std::vector<size_t> widths;
   for (const std::string& name : header) widths.push_back(name.size());
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  fmt::print("{}\n", Aligned(header, widths));
-  for (const auto& row : rows) fmt::print("{}\n", Aligned(row, widths));
+  const auto line = [&](const std::vector<std::string>& row) {
+    return (is_separated ? Separated(row, is_csv) : Aligned(row, widths)) + "\n";
+  };
+  std::string text = line(header);
+  for (const auto& row : rows) text += line(row);
+  return text;
 }
 
 std::string FormatTime(int64_t ms, int64_t now_ms) {

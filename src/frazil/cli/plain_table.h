@@ -7,10 +7,10 @@
 
 namespace frazil::cli {
 
-/// Prints a header and rows of text on stdout: CSV, TSV, or columns in line for people (what `table` and the rest become).
-/// JSON is for the caller, who knows types.
-void PrintRows(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
-               OutputFormat format);
+/// A header and rows of text, a line each: CSV, TSV, or columns in line for people (what `table` and the rest become);
+/// nothing for `none`. JSON is for the caller, who knows types.
+std::string RowsText(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
+                     OutputFormat format);
 
 /// "2026-11-30 12:00:05 (3 min ago)" in UTC.
 std::string FormatTime(int64_t ms, int64_t now_ms);

@@ -18,9 +18,8 @@ void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
   program.add_option("-X", options.overrides, "Setting key=value, may be repeated")->allow_extra_args(false);
   program.add_option("--catalog", options.catalog, "Catalog that names without one mean");
   program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none");
-  program.add_option("--log-level", options.log_level, "debug, info, warn, error, off")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
-      ->capture_default_str();
+  program.add_option("--log-level", options.log_level, "debug, info, warn, error, off; default warn, of run info")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   program.add_option("--log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
   program.add_option("--progress", options.progress, "auto, off or json")
       ->check(CLI::IsMember({"auto", "off", "json"}));
@@ -28,15 +27,6 @@ void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
   program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")
       ->check(CLI::PositiveNumber);
   program.add_flag("-q,--quiet", options.quiet, "Only results and errors");
-}
-
-void ConfigureLog(const GlobalOptions& options) {
-  const LogLevel level = options.log_level == "debug"   ? LogLevel::kDebug
-                         : options.log_level == "info"  ? LogLevel::kInfo
-                         : options.log_level == "error" ? LogLevel::kError
-                         : options.log_level == "off"   ? LogLevel::kOff
-                                                        : LogLevel::kWarn;
-  Log::Configure(level, options.log_format == "json" ? Log::Format::kJson : Log::Format::kText);
 }
 
 /// What to say when the first word is no command; empty when it is one or there is none.
@@ -68,17 +58,26 @@ int RunProgram(int argc, char** argv) {
   AddGlobalOptions(program, options);
   AddSqlCommand(program, action);
   AddIngestCommand(program, action);
+  AddRunCommand(program, action);
+  AddPipelineCommand(program, action);
+  AddVerifyCommand(program, action);
   AddGetCommand(program, action);
   AddTableCommand(program, action);
   AddIndexCommand(program, action);
+  AddCompactCommand(program, action);
+  AddExpireCommand(program, action);
+  AddCleanOrphansCommand(program, action);
+  AddMaintainCommand(program, action);
+  AddDoctorCommand(program, action);
   AddInspectCommand(program, action);
   AddTopicCommand(program, action);
   AddBenchCommand(program, action);
+  AddImportCommand(program, action);
   AddConfigCommand(program, action);
   AddVersionCommand(program, action);
   program.footer(
       "Exit codes: 0 ok, 1 failed, 2 usage or configuration, 3 unreachable or fenced (retry), 4 commit conflict\n"
-      "(retry), 5 stopped by a limit, 130/143 interrupted.");
+      "(retry), 5 stopped by a limit, 10 not as it should be (pipeline list, verify), 130/143 interrupted.");
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -87,8 +86,8 @@ int RunProgram(int argc, char** argv) {
     fmt::print(stderr, "error: {}\n", unknown.empty() ? fmt::format("{} (see frazil --help)", error.what()) : unknown);
     return static_cast<int>(ExitCode::kUsage);
   }
-  ConfigureLog(options);
   Context context(options);
+  context.ConfigureLog(LogLevel::kWarn);
   const Result<ExitCode> code = action(context);
   if (code) return static_cast<int>(*code);
   fmt::print(stderr, "{}\n", ErrorLine(code.error()));

@@ -71,7 +71,7 @@ void PrintReport(Context& context, const VerifyReport& report, OutputFormat form
     for (const VerifyDifference& difference : report.differences) {
       rows.push_back({KindName(difference.kind), difference.key, difference.detail});
     }
-    PrintRows({"difference", "key", "detail"}, rows, format);
+    fmt::print("{}", RowsText({"difference", "key", "detail"}, rows, format));
   }
   const int64_t total = report.missing + report.extra + report.different;
   if (static_cast<size_t>(total) > report.differences.size()) {

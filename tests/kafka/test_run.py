@@ -1,0 +1,349 @@
+"""`frazil run` from a real broker and a real registry into tables that other engines read."""
+
+import json
+import random
+import signal
+import threading
+
+import pytest
+
+from engines import DuckDB, Frazil, PyIceberg
+from registry import framed
+from running import COLUMNS, KEY_SCHEMA, VALUE_SCHEMA, Running, UserKv, pipeline, write_config
+from server import wait_until
+
+TABLE = "apps.user_kv"
+
+
+@pytest.fixture
+def topic(broker, registry):
+    return UserKv(broker, registry)
+
+
+def changes(seed: int, count: int, keys: int = 200):
+    """Random upserts and tombstones over some keys; the seed is the test's."""
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for number in range(count):
+        user = chance.randrange(keys)
+        yield user % 7, user, f"k{user % 5}", None if chance.random() < 0.1 else f"v{number}"
+
+
+def table_rows(home, table=TABLE):
+    return Frazil(home).rows(table, COLUMNS)
+
+
+def expect_equal(home, topic, table=TABLE, readers=(Frazil,)):
+    for reader in readers:
+        assert reader(home).rows(table, COLUMNS) == sorted(topic.rows(), key=repr), reader.name
+
+
+def run_bounded(home, config, *options, check=True):
+    return home.run("run", "-c", config, "--bounded", "-o", "json", *options, check=check, timeout=180)
+
+
+def test_bounded_run_leaves_the_last_value_of_each_key(home, topic, registry):
+    topic.upsert(changes(1, 3000))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    done = run_bounded(home, config)
+    report = json.loads(done.stdout.splitlines()[-1])["pipelines"][0]
+    assert report["state"] == "stopped"
+    assert report["records"] == 3000
+    assert report["committed"] == {str(p): end for p, end in topic.end().items()}
+    assert report["replay"] == {}
+    assert "committed up to" in done.stderr
+    expect_equal(home, topic, readers=(Frazil, PyIceberg, DuckDB))
+    described = {row["col_name"]: row["data_type"] for row in home.sql(f"DESCRIBE {TABLE}")}
+    assert {name: described[name] for name in [*COLUMNS, "updated_at"]} == {
+        "app_id": "bigint", "user_id": "bigint", "key": "string", "value": "string", "updated_at": "timestamp"}
+    assert home.metadata(TABLE)["format-version"] == 3
+    # The second run finds nothing to do, and the third what came in between.
+    again = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+    assert again["records"] == 0
+    topic.upsert(changes(2, 100))
+    run_bounded(home, config)
+    expect_equal(home, topic)
+    assert topic.broker.committed(f"frazil-{topic.topic}", topic.topic) == topic.end()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_stop_in_mid_stream_loses_and_doubles_nothing(home, topic, registry, how):
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, commit={"max-records": 500})})
+    enough = threading.Event()
+
+    def produce():
+        for part in range(12):
+            topic.upsert(changes(100 + part, 400))
+            if part == 2:
+                enough.set()
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    enough.wait(60)
+    with Running(home, config) as running:
+        running.wait_for(lambda status: status["commits"] >= 1, "a commit")
+        code, report, said = running.stop(how)
+    producer.join()
+    if how == signal.SIGTERM:
+        assert code == 143, said
+        stopped = report["pipelines"][0]
+        assert stopped["state"] == "stopped"
+        assert stopped["replay"] == {}  # drained: everything read is committed
+        assert "user-kv: stopped" in said
+    run_bounded(home, config)
+    expect_equal(home, topic, readers=(Frazil, PyIceberg))
+    assert home.sql(f"SELECT count(*) AS n FROM {TABLE}")[0]["n"] == len(topic.last)
+
+
+def test_broker_that_goes_away_is_waited_for(home, topic, registry, broker):
+    topic.upsert(changes(3, 300))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        broker.kill()
+        broker.start()
+        topic.upsert(changes(4, 300))
+        running.commit_all(topic, timeout=120)
+        assert running.stop()[0] == 143
+    expect_equal(home, topic)
+
+
+def test_registry_that_is_down_is_waited_for(home, topic, registry):
+    other = UserKv(topic.broker, registry)
+    config = write_config(home, {"user-kv": pipeline(other, registry, TABLE)})
+    other.upsert(changes(5, 100))
+    with Running(home, config) as running:
+        running.commit_all(other)
+        registry.freeze()
+        try:
+            wider = {**VALUE_SCHEMA, "fields": [*VALUE_SCHEMA["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}
+            # An id that nobody has asked for yet: the registry has to be asked, and does not answer.
+            registry.thaw()
+            new_id = registry.register(f"{other.topic}-value", wider)
+            registry.freeze()
+            record = {"insight_id": 1, "user_id": 1, "key": "k", "value": "x", "note": "n"}
+            other.broker.produce(other.topic, [{"key": other.record(1, 1, "k", "x")["key"],
+                                                "value": framed(new_id, wider, record), "partition": 1}])
+            other.expect(1, 1, "k", "x")
+            running.wait_for(lambda status: status["state"] == "waiting" and status["reason"], "the reason", timeout=120)
+        finally:
+            registry.thaw()
+        running.commit_all(other, timeout=120)
+    expect_equal(home, other)
+
+
+def test_schema_change_in_mid_stream_adds_the_column(home, topic, registry):
+    wider = {**VALUE_SCHEMA, "fields": [*VALUE_SCHEMA["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}
+    topic.upsert([(1, 1, "old", "before")])
+    new_id = registry.register(f"{topic.topic}-value", wider)
+    value = {"insight_id": 1, "user_id": 2, "key": "new", "value": "after", "note": "hello"}
+    topic.broker.produce(topic.topic, [{"key": topic.record(1, 2, "new", "x")["key"], "value": framed(new_id, wider, value),
+                                        "partition": 0}])
+    topic.upsert([(1, 3, "old again", "between")])
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, sink={
+        "schema": "app_id bigint, user_id bigint, key string, value string, updated_at timestamp"})})
+    run_bounded(home, config)
+    rows = {row["user_id"]: row["note"] for row in home.sql(f"SELECT user_id, note FROM {TABLE}")}
+    assert rows == {1: None, 2: "hello", 3: None}
+    assert PyIceberg(home).rows(TABLE, ["user_id", "note"]) == sorted([(1, None), (2, "hello"), (3, None)], key=repr)
+
+
+class TestPoison:
+    def poisoned(self, topic):
+        topic.upsert([(1, 2, "a", "good")])
+        topic.broker.produce(topic.topic, [{"key": b"key", "value": b"no frame", "partition": 0, "headers": [("h", b"x")]}])
+        topic.upsert([(1, 4, "b", "good too")])
+
+    def test_fail_stops_and_names_the_record(self, home, topic, registry):
+        self.poisoned(topic)
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+        done = run_bounded(home, config, check=False)
+        assert done.returncode == 1, done.stderr
+        assert "offset 1" in done.stderr and "partition 0" in done.stderr
+        assert table_rows(home) == [(1, 2, "a", "good")]  # what came before is committed
+
+    def test_skip_counts_and_goes_on(self, home, topic, registry):
+        self.poisoned(topic)
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={"decode": "skip"})})
+        report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+        assert report["poison"] == 1
+        expect_equal(home, topic)
+
+    def test_dead_letter_topic_gets_the_record(self, home, topic, registry):
+        self.poisoned(topic)
+        letters = topic.broker.create_topic()
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE,
+                                                         on_error={"decode": "dlq", "dlq-topic": letters})})
+        report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+        assert report["dead_letters"] == 1
+        expect_equal(home, topic)
+        found = topic.broker.read(letters)
+        assert [(m.key(), m.value()) for m in found] == [(b"key", b"no frame")]
+
+    def test_a_tombstone_without_a_whole_key_is_poison(self, home, topic, registry):
+        topic.upsert([(1, 2, "a", "good")])
+        partial = {"type": "record", "name": "Part", "fields": KEY_SCHEMA["fields"][:2]}
+        part_id = registry.register(f"{topic.topic}-key-part", partial)
+        topic.broker.produce(topic.topic, [{"key": framed(part_id, partial, {"insight_id": 1, "user_id": 2}), "value": None}])
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={"decode": "skip"})})
+        report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+        assert report["poison"] == 1
+        expect_equal(home, topic)
+
+
+def test_aborted_transactions_never_count(home, topic, registry):
+    producer = topic.broker.producer(transactional_id=f"tx-{topic.topic}")
+    producer.init_transactions(60)
+    for number, outcome in enumerate(["commit", "abort", "commit", "abort"]):
+        producer.begin_transaction()
+        for user in (2, 4):
+            change = (1, user, "k", f"{outcome} {number}")
+            producer.produce(topic.topic, **topic.record(*change))
+            if outcome == "commit":
+                topic.expect(*change)
+        producer.flush()
+        getattr(producer, f"{outcome}_transaction")(60)
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+    assert report["records"] == 4
+    expect_equal(home, topic)
+
+
+def test_compacted_topic(home, broker, registry):
+    topic = UserKv(broker, registry, partitions=1, cleanup_policy="compact", segment_bytes=1048576, segment_ms=1000,
+                   min_cleanable_dirty_ratio=0.01, max_compaction_lag_ms=1000)
+    topic.upsert(changes(6, 4000, keys=20))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+
+    def is_compacted():
+        topic.upsert([(0, 0, "roll", "x")])  # rolls the active segment
+        return len(broker.read(topic.topic)) < 2000
+    wait_until(is_compacted, 120, "the topic to be compacted", pause=1)
+    run_bounded(home, config)
+    expect_equal(home, topic)
+
+
+def test_topic_made_anew_is_refused(home, topic, registry, broker):
+    topic.upsert(changes(7, 50))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    run_bounded(home, config)
+    before = table_rows(home)
+    broker.delete_topic(topic.topic)
+    broker.create_topic(topic.topic, partitions=2)
+    topic.upsert(changes(8, 100))
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "reset-offsets" in done.stderr
+    assert table_rows(home) == before
+
+
+def test_truncated_topic_is_refused(home, topic, registry, broker):
+    topic.upsert(changes(9, 50))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    run_bounded(home, config)
+    topic.upsert(changes(10, 200))
+    broker.truncate(topic.topic, {p: end - 1 for p, end in topic.end().items()})
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "reset-offsets" in done.stderr
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_sasl_as_java_spells_it(home, topic, registry, broker, mechanism):
+    if mechanism != "PLAIN":
+        broker.add_scram_user("bob", "another secret") if hasattr(broker, "add_scram_user") else pytest.skip(
+            "the broker of these tests has no SCRAM user")
+    user, password = ("alice", "secret word") if mechanism == "PLAIN" else ("bob", "another secret")
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    topic.upsert(changes(11, 20))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source={
+        "properties.bootstrap.servers": broker.sasl_bootstrap, "properties.security.protocol": "SASL_PLAINTEXT",
+        "properties.sasl.mechanism": mechanism,
+        "properties.sasl.jaas.config": f'org.apache.kafka.common.security.{module} required username="{user}" password="{password}";'})})
+    done = run_bounded(home, config)
+    expect_equal(home, topic)
+    assert password not in done.stderr + done.stdout
+    assert password not in home.run("config", "show", "-c", config).stdout
+
+
+def test_two_pipelines_and_one_that_fails(home, broker, registry):
+    good, bad = UserKv(broker, registry), UserKv(broker, registry)
+    good.upsert(changes(12, 100))
+    bad.broker.produce(bad.topic, [{"key": b"k", "value": b"poison"}])
+    config = write_config(home, {"good": pipeline(good, registry, "apps.good"), "bad": pipeline(bad, registry, "apps.bad")})
+    with Running(home, config) as running:
+        running.wait_for(lambda status: status["state"] == "failed", "the failure", "bad")
+        running.commit_all(good, "good")
+        assert running.ask("/livez")[0] == 200
+        status, text = running.ask("/readyz")
+        assert status == 503 and text.startswith("bad: failed")
+        assert running.ask("/healthz")[0] == 503
+        code, report, said = running.stop()
+    assert code == 1, said  # the failure tells, not the signal
+    assert {p["id"]: p["state"] for p in report["pipelines"]} == {"good": "stopped", "bad": "failed"}
+    assert "pipeline=bad failed:" in said
+    expect_equal(home, good, "apps.good")
+
+
+def test_http_endpoints(home, topic, registry):
+    topic.upsert(changes(13, 100))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)}, metrics={"detail": "partition"})
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        for path in ("/livez", "/healthz", "/readyz"):
+            assert running.ask(path) == (200, "ok\n")
+        status, text = running.ask("/metrics")
+        values = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")}
+        source = f'{{pipeline="user-kv",topic="{topic.topic}"}}'
+        table = f'{{catalog="{home.catalog}",namespace="apps",table="user_kv"}}'
+        assert values[f"frazil_source_records_total{source}"] == 100
+        assert values[f"frazil_commit_last_success_timestamp_seconds{table}"] > 1.7e9
+        assert values[f'frazil_storage_requests_total{{op="write",status="success"}}'] > 0
+        end = topic.end()
+        for partition, last in end.items():
+            assert values[f'frazil_source_offset{{pipeline="user-kv",topic="{topic.topic}",partition="{partition}"}}'] == last
+        assert values["process_resident_memory_bytes"] > 1e6
+        assert [p["id"] for p in json.loads(running.ask("/v1/pipelines")[1])["pipelines"]] == ["user-kv"]
+        assert running.ask("/v1/pipelines/user-kv/pause", "POST", token="wrong")[0] == 401
+        assert running.ask("/v1/pipelines/other/pause", "POST")[0] == 404
+        assert running.ask("/nothing")[0] == 404
+        # Paused, it leaves what comes where it is.
+        assert running.ask("/v1/pipelines/user-kv/pause", "POST")[0] == 202
+        running.wait_for(lambda status: status["state"] == "paused", "the pause")
+        records = running.pipeline()["records"]
+        topic.upsert(changes(14, 50))
+        assert running.pipeline()["records"] == records
+        assert running.ask("/v1/pipelines/user-kv/resume", "POST")[0] == 202
+        running.commit_all(topic)
+        assert running.stop(signal.SIGINT)[0] == 130
+    expect_equal(home, topic)
+
+
+def test_the_example_runs_as_it_stands(home, broker, registry):
+    topic = UserKv(broker, registry, name="user_kv")
+    topic.upsert(changes(15, 200))
+    from home import ROOT
+    environment = {"KAFKA_BOOTSTRAP": broker.bootstrap, "SCHEMA_REGISTRY_URL": registry.url}
+    example = ROOT / "examples" / "user_kv.yaml"
+    home.run("config", "validate", "-c", example, environment=environment)
+    home.run("run", "-c", example, "--bounded", "-X", "http.listen=", environment=environment)
+    expect_equal(home, topic, readers=(Frazil, PyIceberg, DuckDB))
+    partitioned = [field["transform"] for field in home.metadata(TABLE)["partition-specs"][0]["fields"]]
+    assert partitioned == ["bucket[32]", "bucket[8]"]
+    assert home.metadata(TABLE)["properties"]["history.expire.max-snapshot-age-ms"] == "86400000"
+
+
+def test_what_is_wrong_is_said_before_anything_is_touched(home, topic, registry):
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, sink={"identifer-fields": ["a"]})})
+    done = home.run("run", "-c", config, check=False)
+    assert done.returncode == 2
+    assert "did you mean pipelines.user-kv.sink.identifier-fields?" in done.stderr
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source={
+        "properties.ssl.truststore.location": "/etc/kafka/trust.jks"})})
+    done = home.run("run", "-c", config, check=False)
+    assert done.returncode == 2
+    assert "ssl.truststore.location" in done.stderr and "keytool" in done.stderr
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source={"scan.startup.mode": "group-offsets"})})
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 1
+    assert "earliest-offset" in done.stderr  # names the choices
