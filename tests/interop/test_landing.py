@@ -1,0 +1,62 @@
+"""Landing files: rows of a partitioned table in one file of a spec without fields. Every engine reads them, with a filter and
+without, and Spark changes and rewrites them."""
+
+from home import tombstone, upsert
+from table_layout import check_layout, entries_of
+
+COLUMNS = "id bigint not null, name string, n int"
+NAMES = ["id", "name", "n"]
+
+
+def landed(table) -> list:
+    """Live data files of specs without fields."""
+    empty = {spec.spec_id for spec in table.specs().values() if not spec.fields}
+    return [file for file in entries_of(table, table.current_snapshot()) if file.content.value == 0 and file.spec_id in empty]
+
+
+def expect_equal(all_engines, expected):
+    ours = all_engines.frazil.rows("t.land", NAMES)
+    assert ours == sorted(expected)
+    for engine in all_engines.all[1:]:
+        assert engine.rows("t.land", NAMES) == ours, engine.name
+    for key in (3, 17, 151, 999):
+        wanted = [row for row in ours if row[0] == key]
+        assert [(row["id"], row["name"], row["n"]) for row in
+                all_engines.frazil.home.sql(f"SELECT id, name, n FROM t.land WHERE id = {key}")] == wanted
+        assert all_engines.spark.sql(f"SELECT id, name, n FROM {{c}}.t.land WHERE id = {key}") == wanted
+
+
+def test_engines_read_change_and_rewrite_landing_files(home, all_engines):
+    rows = {i: (i, f"name {i % 7}", i * 3) for i in range(200)}
+    home.ingest([upsert({"id": i}, name=f"name {i}", n=i) for i in range(20)], "t.land", "--create", "--columns", COLUMNS,
+                "--partition-by", "bucket(4, id)")
+    assert not landed(all_engines.pyiceberg.load("t.land"))
+    home.sql("ALTER TABLE t.land SET TBLPROPERTIES ('frazil.write.landing' = 'always')")
+    home.ingest([upsert({"id": i}, name=name, n=n) for i, name, n in rows.values()], "t.land")
+
+    table = all_engines.pyiceberg.load("t.land")
+    assert [file.record_count for file in landed(table)] == [200]
+    assert len(table.spec().fields) == 1, "the default spec stays"
+    check_layout(table)
+    expect_equal(all_engines, rows.values())
+
+    # Ours again, over landing rows; then Spark deletes from them with a vector.
+    home.ingest([upsert({"id": 3}, name="again", n=1), tombstone({"id": 4})], "t.land")
+    rows[3] = (3, "again", 1)
+    del rows[4]
+    expect_equal(all_engines, rows.values())
+    all_engines.spark.sql("ALTER TABLE {c}.t.land SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+    all_engines.spark.sql("DELETE FROM {c}.t.land WHERE id IN (17, 151)")
+    rows = {key: row for key, row in rows.items() if key not in (17, 151)}
+    expect_equal(all_engines, rows.values())
+
+    # Spark's rewrite moves the rows into their buckets and keeps their identity.
+    lineage = "SELECT id, _row_id, _last_updated_sequence_number FROM {c}.t.land ORDER BY id"
+    before = all_engines.spark.sql(lineage)
+    all_engines.spark.sql("CALL {c}.system.rewrite_data_files(table => 't.land', options => map('rewrite-all', 'true'))")
+    assert all_engines.spark.sql(lineage) == before
+    assert not landed(all_engines.pyiceberg.load("t.land"))
+    expect_equal(all_engines, rows.values())
+    home.ingest([upsert({"id": 3}, name="after", n=2), upsert({"id": 500}, name="new", n=5)], "t.land")
+    rows[3], rows[500] = (3, "after", 2), (500, "new", 5)
+    expect_equal(all_engines, rows.values())
