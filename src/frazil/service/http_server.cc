@@ -57,6 +57,11 @@ class HttpServer::Impl {
     constexpr size_t kThreads = 4;
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };  // httplib owns it
     server_.set_keep_alive_timeout(5);
+    // The library's own choice (SO_REUSEPORT) lets a second process listen on the same port, each hearing half the requests.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
     server_.set_pre_routing_handler(
         [this](const httplib::Request& request, httplib::Response& response) { return Admit(request, response); });
     AddRoutes();

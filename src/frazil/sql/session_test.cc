@@ -340,7 +340,7 @@ TEST_F(SessionTest, ErrorsAreOneLineWithTheNearestName) {
   EXPECT_THAT(ErrorOf("create table demo.products (id int)"), HasSubstr("AlreadyExists"));
   EXPECT_THAT(ErrorOf("create table demo.x (amount int) partitioned by (amuont)"),
               HasSubstr("column 'amuont' not found in demo.x (did you mean amount?)"));
-  EXPECT_THAT(ErrorOf("call system.nothing()"), HasSubstr("NotSupported: statement is not supported yet: CALL"));
+  EXPECT_THAT(ErrorOf("call system.nothing()"), HasSubstr("NotFound: procedure not found: system.nothing"));
   for (const char* statement :
        {"select nane from demo.products", "select * form x", "select 'a'::int", "select nofunc(1)"}) {
     EXPECT_EQ(ErrorOf(statement).find('\n'), std::string::npos) << statement;

@@ -164,7 +164,6 @@ TEST(Statement, NamesWhatIsNotBuiltYet) {
   const std::pair<const char*, const char*> cases[] = {
       {"insert with schema evolution into t select 1", "WITH SCHEMA EVOLUTION"},
       {"merge with schema evolution into t using u on true when matched then delete", "WITH SCHEMA EVOLUTION"},
-      {"call system.x()", "CALL"},
       {"create view v as select 1", "CREATE VIEW"},
       {"create or replace view v as select 1", "CREATE VIEW"},
       {"create table t cluster by (a)", "CREATE TABLE ... cluster by (a)"}};
