@@ -70,6 +70,7 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
   for (size_t i = 0; i < groups_.size(); ++i) {
     const RewrittenGroup& group = *groups_[i];
     FRAZIL_ASSIGN(GroupVerdict verdict, rule.Judge(group));
+    if (verdict.is_in_table) keep_outputs_[i] = true;
     for (const RewrittenSource& source : group.sources) {
       // Two runs that died may have rewritten the same file.
       if (taken.contains(source.identity.path)) verdict.drop_reason = "another group replaces " + source.identity.path;

@@ -33,7 +33,7 @@ class RewriteCommit : public table::SnapshotChange {
   };
 
   /// `groups` outlive this. `keep_outputs`, by group: files that may be in the table already, by a commit of an earlier
-  /// process of which nobody knows the outcome; they are never deleted here.
+  /// process of which nobody knows the outcome; they are never deleted here, nor are those found in the table.
   RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs, Options options);
 
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override;
@@ -54,7 +54,7 @@ class RewriteCommit : public table::SnapshotChange {
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used, bool with_outputs);
 
   const std::vector<const RewrittenGroup*> groups_;
-  const std::vector<bool> keep_outputs_;
+  std::vector<bool> keep_outputs_;
   const Options options_;
   std::vector<Attempt> attempts_;
   std::set<std::string> written_;  ///< Puffins and row maps of all attempts

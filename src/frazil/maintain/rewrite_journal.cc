@@ -82,6 +82,21 @@ RewriteJournal::RewriteJournal(const std::string& state_directory, const table::
   files_ = io::MakeLocalFileIO();
 }
 
+Status RewriteJournal::Lock() {
+  if (files_ == nullptr) return {};
+  const std::string folder = folder_.substr(0, folder_.size() - 1);
+  auto taken = index::FolderLock::Take(folder);
+  if (taken) {
+    lock_ = *std::move(taken);
+    return {};
+  }
+  if (taken.error().code() != ErrorCode::kFenced) return tl::unexpected(std::move(taken).error());
+  const std::string holder = index::FolderLock::HolderOf(folder);
+  return tl::unexpected(Error(ErrorCode::kFenced, fmt::format("the table is being rewritten by {}: {}",
+                                                              holder.empty() ? "another process" : holder, folder))
+                            .WithHint("run it again when that run has ended"));
+}
+
 Status RewriteJournal::Add(const table::Table& table, const RewrittenGroup& group) {
   if (files_ == nullptr) return {};
   JournalEntry entry;

@@ -6,6 +6,7 @@
 
 #include "frazil/base/clock.h"
 #include "frazil/base/result.h"
+#include "frazil/index/folder_lock.h"
 #include "frazil/io/file_io.h"
 #include "frazil/maintain/rewrite_group.h"
 #include "frazil/table/table.h"
@@ -16,7 +17,7 @@ namespace frazil::maintain {
 /// section 2): they survive a crash or a lost commit, are checked by the state rule and committed by the next run.
 ///
 /// Per group three files: the outputs as a manifest (`<id>.avro`), sources and rows as a row map (`<id>.puffin`) and the
-/// rest as `<id>.entry`, which is written last: without it the group does not exist. One process at a time; one thread.
+/// rest as `<id>.entry`, which is written last: without it the group does not exist. One run at a time, which holds Lock(); one thread.
 class RewriteJournal {
  public:
   /// Files of uncommitted groups older than this are not used: a foreign orphan removal may have taken them.
@@ -24,6 +25,10 @@ class RewriteJournal {
 
   /// With an empty state directory nothing is kept.
   RewriteJournal(const std::string& state_directory, const table::Table& table);
+
+  /// Keeps other runs of the machine out until this object goes: what one of them finished, another one would commit and
+  /// clean up as its own. kFenced naming the holder.
+  Status Lock();
 
   Status Add(const table::Table& table, const RewrittenGroup& group);
   /// Says that a commit of the group is about to be sent: from now on nobody who finds it here may delete its outputs.
@@ -43,6 +48,7 @@ class RewriteJournal {
   Result<Found> Read(const table::Table& table, const std::string& id, const Clock& clock) const;
 
   std::string folder_;
+  std::unique_ptr<index::FolderLock> lock_;
   std::shared_ptr<io::FileIO> files_;
 };
 

@@ -104,6 +104,29 @@ TEST_F(RewriteJournalTest, ACommittedGroupThatWasRewrittenSinceKeepsItsFiles) {
   EXPECT_TRUE(*table_.io->Exists(paused.groups[0].outputs[0].file_path));
 }
 
+TEST_F(RewriteJournalTest, AGroupThatIsInTheTableAlreadyKeepsItsOutputs) {
+  const PausedRewrite paused = Interrupted();
+  ASSERT_THAT(paused.Commit(table_.table, table_.clock), IsOk());
+  const auto again = paused.Commit(table_.table, table_.clock);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(again->drop_reasons, ElementsAre(HasSubstr("in the table already")));
+  EXPECT_TRUE(*table_.io->Exists(paused.groups[0].outputs[0].file_path));
+}
+
+TEST_F(RewriteJournalTest, ASecondRunBesideAnotherOneIsRefused) {
+  const PausedRewrite paused = Interrupted();
+  const auto head = table_.table.metadata()->current_snapshot_id;
+  {
+    RewriteJournal first(state_, table_.table);
+    ASSERT_THAT(first.Lock(), IsOk());
+    EXPECT_THAT(RewriteDataFiles(table_.table, {}, {.clock = &table_.clock, .state_directory = state_}),
+                IsError(ErrorCode::kFenced, "the table is being rewritten by process"));
+    EXPECT_EQ(table_.Other().metadata()->current_snapshot_id, head);
+    EXPECT_TRUE(*table_.io->Exists(paused.groups[0].outputs[0].file_path));
+  }
+  EXPECT_THAT(RewriteDataFiles(table_.table, {}, {.clock = &table_.clock, .state_directory = state_}), IsOk());
+}
+
 TEST_F(RewriteJournalTest, UncommittedFilesOlderThanTwelveHoursAreNotUsed) {
   Interrupted();
   table_.clock.Advance(RewriteJournal::kMaxAgeMs + 1);

@@ -206,6 +206,7 @@ Status RewriteRun::RemoveDanglingDeletes() {
 
 Result<RewriteResult> RewriteRun::Run() {
   const double cpu_before = CpuSeconds();
+  FRAZIL_TRY(journal_.Lock());
   FRAZIL_TRY(table_.Refresh());
   FRAZIL_TRY(AssignRowIds());
   FRAZIL_TRY(CommitLeftGroups());

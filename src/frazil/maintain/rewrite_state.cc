@@ -132,7 +132,11 @@ Result<GroupVerdict> StateRule::Judge(const RewrittenGroup& group) const {
   };
   for (const spec::DataFile& output : group.outputs) {
     // By a commit whose outcome an earlier process never learnt.
-    if (Find(output.file_path) != nullptr) return dropped("it is in the table already: " + output.file_path);
+    if (Find(output.file_path) != nullptr) {
+      GroupVerdict known = dropped("it is in the table already: " + output.file_path);
+      known.is_in_table = true;
+      return known;
+    }
   }
   const bool keeps_sequence = options_.use_starting_sequence_number && group.keeps_partition;
   for (const RewrittenSource& source : group.sources) {

@@ -19,6 +19,8 @@ namespace frazil::maintain {
 struct GroupVerdict {
   /// Why it cannot be committed there; empty: it can.
   std::string drop_reason;
+  /// Dropped since a commit of it went through before: the outputs are the table's.
+  bool is_in_table = false;
   std::vector<std::string> removed_data_files;  ///< its sources that are live there
   /// By output: rows whose source row died since the group was planned.
   std::vector<format::DeletionVector> dead;
