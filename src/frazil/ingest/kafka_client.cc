@@ -63,6 +63,7 @@ ErrorCode CodeOfKafkaError(rd_kafka_resp_err_t code) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_GROUP_ID: return ErrorCode::kInvalidArgument;
     case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
+    case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:  // a compression that the client was built without
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION: return ErrorCode::kNotSupported;
     case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return ErrorCode::kAlreadyExists;
     default: return ErrorCode::kUnavailable;

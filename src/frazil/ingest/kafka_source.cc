@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frazil/ingest/kafka_client.h"
+#include "frazil/ingest/kafka_positions.h"
 
 namespace frazil::ingest {
 namespace {
@@ -81,7 +82,7 @@ class KafkaSource final : public RecordSource {
   Result<std::map<int32_t, int64_t>> Resolve(const StartupMode& mode) override;
   Status Assign(const SourcePositions& positions) override;
   Result<std::span<const SourceRecord>> Poll(size_t max_records, milliseconds timeout) override;
-  SourcePositions Positions() const override { return positions_; }
+  SourcePositions Positions() const override { return positions_.positions(); }
   Status Pause() override { return SetPaused(true); }
   Status Resume() override { return SetPaused(false); }
   Status StoreCommitted(const SourcePositions& positions) override;
@@ -118,7 +119,7 @@ class KafkaSource final : public RecordSource {
   KafkaQueue answers_;  // to the look at the topic in the background
 
   std::optional<std::string> topic_id_;  // of the first look
-  SourcePositions positions_;
+  KafkaPositions positions_;
   std::vector<rd_kafka_message_t*> messages_;
   std::vector<SourceRecord> records_;
   std::vector<std::pair<std::string_view, std::string_view>> headers_;
@@ -282,7 +283,7 @@ Status KafkaSource::Assign(const SourcePositions& positions) {
     return tl::unexpected(client_->ErrorOf(code, description()));
   }
   FRAZIL_TRY(CheckLeaderEpochs(positions));
-  positions_ = positions;
+  positions_.Begin(positions);
   away_.clear();
   asked_at_ = Monotonic::now();
   return {};
@@ -358,6 +359,8 @@ Status KafkaSource::Watch() {
 Result<std::span<const SourceRecord>> KafkaSource::Poll(size_t max_records, milliseconds timeout) {
   Release();
   FRAZIL_TRY(std::exchange(pending_, {}));
+  if (positions_.has_broken())
+    FRAZIL_TRY(Assign(SourcePositions(positions_.positions())));  // what it waited for is over
   FRAZIL_TRY(Watch());
   Fetch(std::min(max_records, kMaxBatch), timeout);
   if (records_.empty()) {
@@ -392,28 +395,25 @@ void KafkaSource::Fetch(size_t max_records, milliseconds timeout) {
 }
 
 void KafkaSource::TakeMessages(size_t first) {
-  table::PartitionOffset* position = nullptr;
-  int32_t partition = -1;
   for (size_t i = first; i < messages_.size(); ++i) {
     const rd_kafka_message_t& message = *messages_[i];
-    if (position == nullptr || message.partition != partition) {
-      partition = message.partition;
-      const auto found = positions_.find(partition);
-      position = found == positions_.end() ? nullptr : &found->second;
-    }
     if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-      if (position != nullptr) position->next = std::max(position->next, message.offset);
+      positions_.PassUntil(message.partition, message.offset);
       away_.clear();
       continue;
     }
     if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      positions_.Break(message.partition);
       TakePartitionError(message);
       continue;
     }
-    if (position == nullptr || message.offset < position->next) continue;  // of an earlier assignment
+    std::optional<int32_t> leader_epoch;
+    if (const int32_t epoch = rd_kafka_message_leader_epoch(&message); epoch >= 0) leader_epoch = epoch;
+    if (!positions_.TakeRecord(message.partition, message.offset, leader_epoch)) continue;
     SourceRecord& record = records_.emplace_back();
-    record.partition = partition;
+    record.partition = message.partition;
     record.offset = message.offset;
+    record.leader_epoch = leader_epoch;
     if (message.key != nullptr) record.key = std::string_view(static_cast<const char*>(message.key), message.key_len);
     if (message.payload != nullptr) {
       record.value = std::string_view(static_cast<const char*>(message.payload), message.len);
@@ -422,11 +422,6 @@ void KafkaSource::TakeMessages(size_t first) {
     if (const int64_t timestamp = rd_kafka_message_timestamp(&message, &kind);
         kind != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE && timestamp >= 0) {
       record.timestamp_ms = timestamp;
-    }
-    position->next = message.offset + 1;
-    if (const int32_t epoch = rd_kafka_message_leader_epoch(&message); epoch >= 0) {
-      record.leader_epoch = epoch;
-      position->leader_epoch = epoch;
     }
   }
 }
@@ -474,8 +469,8 @@ Status KafkaSource::PartitionError(const rd_kafka_message_t& message) {
       FRAZIL_ASSIGN(const KafkaTopic topic, SameTopic());
       FRAZIL_ASSIGN(const auto bounds, BoundsOf(topic, RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED));
       const auto limits = bounds.find(message.partition);
-      const auto position = positions_.find(message.partition);
-      if (limits == bounds.end() || position == positions_.end()) return Outside(text);
+      const auto position = positions_.positions().find(message.partition);
+      if (limits == bounds.end() || position == positions_.positions().end()) return Outside(text);
       return Outside(fmt::format("partition {} stands at {}, but the topic holds records {} to {}: {}",
                                  message.partition, position->second.next, limits->second.log_start, limits->second.end,
                                  text));
@@ -485,7 +480,7 @@ Status KafkaSource::PartitionError(const rd_kafka_message_t& message) {
 }
 
 Status KafkaSource::SetPaused(bool is_paused) {
-  const KafkaPartitionList list = ListOf(positions_);
+  const KafkaPartitionList list = ListOf(positions_.positions());
   const auto code = is_paused ? rd_kafka_pause_partitions(client_->handle(), list.get())
                               : rd_kafka_resume_partitions(client_->handle(), list.get());
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return tl::unexpected(client_->ErrorOf(code, description()));
