@@ -19,13 +19,16 @@ class KnownHistory {
     Add(*table.metadata());
   }
 
-  const spec::Snapshot* Find(spec::SnapshotId id) {
+  /// Null: no file that is left knows it.
+  Result<const spec::Snapshot*> Find(spec::SnapshotId id) {
     for (;;) {
       if (const auto found = snapshots_.find(id); found != snapshots_.end()) return &found->second;
-      if (next_log_ == 0) return nullptr;
+      if (next_log_ == 0) return static_cast<const spec::Snapshot*>(nullptr);
       const std::string& file = table_.metadata()->metadata_log[--next_log_].metadata_file;
-      // A file that is gone ends nothing: older ones may still be there.
-      if (auto older = catalog::ReadMetadataFile(*table_.io(), file)) Add(**older);
+      auto older = catalog::ReadMetadataFile(*table_.io(), file);
+      // A file that is gone ends nothing: older ones may still be there. One that cannot be read now proves nothing.
+      if (!older && older.error().code() != ErrorCode::kNotFound) return tl::unexpected(std::move(older).error());
+      if (older) Add(**older);
     }
   }
 
@@ -98,7 +101,7 @@ Result<EffectiveMarker> FindEffectiveMarker(const Table& table, const std::strin
   KnownHistory history(table);
   std::set<spec::SnapshotId> visited;
   for (spec::SnapshotId id = head->id;;) {
-    const spec::Snapshot* snapshot = history.Find(id);
+    FRAZIL_ASSIGN(const spec::Snapshot* snapshot, history.Find(id));
     if (snapshot == nullptr) {  // history is cut here: only now the property is asked
       result.proof = Proof::kUnproven;
       FRAZIL_ASSIGN(const bool trusted, PropertyIsOfThisPast(table, *head, result.property, visited, id));

@@ -4,6 +4,8 @@
 #include <random>
 
 #include "frazil/base/test_support.h"
+#include "frazil/catalog/memory_catalog.h"
+#include "frazil/io/fault_injecting_file_io.h"
 #include "frazil/table/table_test_support.h"
 
 namespace frazil::table {
@@ -154,6 +156,34 @@ TEST_F(MarkerTest, IsFoundInTheMetadataLogAfterExpiry) {
   const EffectiveMarker found = Find();
   EXPECT_EQ(found.proof, Proof::kFound);
   EXPECT_EQ(NextIn(found.marker), 7);
+}
+
+// A store that does not answer must not look like a history that is lost.
+TEST_F(MarkerTest, OnlyAnOldMetadataFileThatIsGoneIsPassedOver) {
+  Ours(7);
+  Foreign();
+  ExpireAllButHead();
+  std::optional<ErrorCode> failure;
+  const auto io = std::make_shared<io::FaultInjectingFileIO>(
+      test_.io, [&](std::string_view operation, const std::string& path) -> Status {
+        if (!failure || operation != "open" || !path.ends_with(".metadata.json")) return {};
+        return Fail(*failure, "injected: {}", path);
+      });
+  const auto catalog = catalog::MakeMemoryCatalog("test", "memory:/other", io, test_.clock);
+  ASSERT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const catalog::LoadedTable loaded,
+                       catalog->RegisterTable(test_.name, test_.table.metadata_location()));
+  const Table table(catalog, test_.name, loaded);
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kIo}) {
+    failure = code;
+    EXPECT_THAT(FindEffectiveMarker(table, spec::kMainBranch), IsError(code, "injected"));
+  }
+  failure = ErrorCode::kNotFound;
+  ASSERT_OK_AND_ASSIGN(const EffectiveMarker found, FindEffectiveMarker(table, spec::kMainBranch));
+  EXPECT_EQ(found.proof, Proof::kTrusted);
+  failure.reset();
+  ASSERT_OK_AND_ASSIGN(const EffectiveMarker whole, FindEffectiveMarker(table, spec::kMainBranch));
+  EXPECT_EQ(whole.proof, Proof::kFound);
 }
 
 TEST_F(MarkerTest, IsTrustedFromThePropertyWhileAFileOfItsHeadLives) {
