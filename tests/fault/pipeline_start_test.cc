@@ -1,6 +1,8 @@
 // Where a pipeline begins (the table is the truth, never a guess), and what it refuses: each refusal says what was found and
 // what to do.
 
+#include <thread>
+
 #include "frazil/ingest/start_commit.h"
 #include "frazil/table/marker.h"
 #include "tests/support/pipeline_world.h"
@@ -158,6 +160,22 @@ TEST_F(PipelineStartTest, StopsWhenItsFirstCommitWasRolledBack) {
   EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "pipeline reset-offsets"));
 }
 
+/// Its batch begins at 0, where a pipeline that the table does not know would stand as well: that is no proof.
+TEST_F(PipelineStartTest, StopsWhenItsFirstCommitIsRolledBackWhileItReads) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{100, "foreign", ""}}, *world_.clock), IsOk());
+  const spec::SnapshotId before = *table.metadata()->current_snapshot_id;
+  world_.Append({{1, "a", ""}, {2, "b", ""}});
+  bool is_back = false;
+  world_.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll" || std::exchange(is_back, true)) return {};
+    table::Table other = world_.Table();
+    return index::SetHead(other, before, *world_.clock);
+  });
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "pipeline reset-offsets"));
+  EXPECT_THAT(world_.Rows(), ElementsAre(Pair(100, "foreign")));
+}
+
 TEST_F(PipelineStartTest, StopsWithTheEvidenceWhenHistoryIsLost) {
   Ingested();
   LoseHistory();
@@ -174,6 +192,23 @@ TEST_F(PipelineStartTest, BelievesThePropertyWhenTold) {
   world_.ExpectComplete(foreign_);
   ASSERT_THAT(world_.Run(), IsOk());
   EXPECT_EQ(world_.status->records, 0);
+}
+
+TEST_F(PipelineStartTest, ADecisionAboutOnePipelineKeepsWhatThePropertySaysOfOthers) {
+  Ingested();
+  table::Table table = world_.Table();
+  const ingest::PipelineIdentity other{
+      .id = "other", .writer = "test", .source = {{"topic-id", "topic-9"}}, .num_partitions = 1};
+  ingest::PipelineProgress progress;
+  progress.next[0].next = 17;
+  ASSERT_THAT(ingest::CommitStart(table, other, progress, *world_.clock), IsOk());
+  LoseHistory();
+  for (const ResetOffsets reset : {ResetOffsets::kProperty, ResetOffsets::kEarliest}) {
+    ASSERT_THAT(world_.Run(Resetting(reset)), IsOk());
+    ASSERT_TRUE(world_.Marker().marker.pipelines.contains("other"));
+    EXPECT_EQ(world_.Marker().marker.pipelines.at("other").partitions.at(0).next, 17);
+    world_.ExpectComplete(foreign_);
+  }
 }
 
 TEST_F(PipelineStartTest, ReadsEverythingAgainWhenTold) {
@@ -221,28 +256,114 @@ TEST_F(PipelineStartTest, RefusesDuplicateKeysUnlessTheyAreToGo) {
   EXPECT_EQ(world_.Rows().at(1), "new");
 }
 
+constexpr int64_t kHourMs = 3'600'000;
+
 /// A compacted topic: what was deleted while nobody read is forgotten after a while.
+class CompactedSource : public FakeRecordSource {
+ public:
+  using FakeRecordSource::FakeRecordSource;
+  Result<std::optional<std::chrono::milliseconds>> TombstoneRetention() override {
+    return std::chrono::milliseconds(100 * kHourMs);
+  }
+};
+
+std::unique_ptr<ingest::Pipeline> CompactedPipeline(PipelineWorld& world, bool is_bounded) {
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = is_bounded;
+  return std::make_unique<ingest::Pipeline>(world.Table(), std::make_unique<CompactedSource>(world.topic, *world.clock),
+                                            std::make_unique<FakeRecordDecoder>(world.Table().metadata()->schema()),
+                                            nullptr, options);
+}
+
 TEST(CompactedTopic, StopsWhenTombstonesMayBeGone) {
-  class Compacted : public FakeRecordSource {
-   public:
-    using FakeRecordSource::FakeRecordSource;
-    Result<std::optional<std::chrono::milliseconds>> TombstoneRetention() override {
-      return std::chrono::milliseconds(100 * 3'600'000);
-    }
-  };
   PipelineWorld world;
-  const auto run = [&] {
-    ingest::Pipeline pipeline(world.Table(), std::make_unique<Compacted>(world.topic, *world.clock),
-                              std::make_unique<FakeRecordDecoder>(world.Table().metadata()->schema()), nullptr,
-                              world.BoundedOptions());
-    return pipeline.Run();
-  };
+  const auto run = [&] { return CompactedPipeline(world, true)->Run(); };
   world.Append({{1, "a", ""}});
   ASSERT_THAT(run(), IsOk());
   world.clock->Advance(95LL * 3'600'000);
   ASSERT_THAT(run(), IsOk()) << "nothing came since: nothing can be missing";
   world.Append({{1, "b", ""}});
   EXPECT_THAT(run(), IsError(ErrorCode::kFenced, "keeps tombstones for 100 h"));
+}
+
+/// The broker goes away for so long while the pipeline runs: at once, and at the next start as well.
+TEST(CompactedTopic, StopsWhenTombstonesMayBeGoneSinceItLastRead) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  const auto pipeline = CompactedPipeline(world, false);
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls == 2) {
+      pipeline->Drain();
+      return {};
+    }
+    if (polls == 3) {
+      world.clock->Advance(95 * kHourMs);
+      world.Append({{1, "b", ""}, {2, "c", ""}});
+      return Fail(ErrorCode::kUnavailable, "the broker is away");
+    }
+    if (polls > 3) pipeline->Stop(std::chrono::milliseconds(0));
+    return {};
+  });
+  EXPECT_THAT(pipeline->Run(), IsError(ErrorCode::kFenced, "last read of pipeline kafka:fake is 95 h old"));
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "a")));
+  world.topic->set_fault(nullptr);
+  EXPECT_THAT(CompactedPipeline(world, true)->Run(), IsError(ErrorCode::kFenced, "keeps tombstones for 100 h"));
+}
+
+TEST(CompactedTopic, APauseIsNoReadingEither) {
+  for (const bool is_more_to_read : {true, false}) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}});
+    const auto pipeline = CompactedPipeline(world, false);
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      if (++polls == 2) pipeline->Pause();
+      if (polls == 3) pipeline->Stop(std::chrono::milliseconds(1'000));
+      return {};
+    });
+    std::thread resumes([&] {
+      while (pipeline->status().state != ingest::PipelineState::kPaused) std::this_thread::yield();
+      world.clock->Advance(95 * kHourMs);
+      if (is_more_to_read) world.Append({{1, "b", ""}});
+      pipeline->Resume();
+    });
+    const Status done = pipeline->Run();
+    resumes.join();
+    if (is_more_to_read) {
+      EXPECT_THAT(done, IsError(ErrorCode::kFenced, "keeps tombstones for 100 h"));
+      EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "a")));
+    } else {
+      EXPECT_THAT(done, IsOk());
+    }
+  }
+}
+
+/// An empty commit says that nothing was missed: only where the topic's end says so.
+TEST(CompactedTopic, AnIdlePipelineRenewsItsMarkerOnlyAtTheEnd) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  ASSERT_THAT(CompactedPipeline(world, true)->Run(), IsOk());
+  const size_t num_snapshots = world.NumSnapshots();
+  for (const bool is_behind : {true, false}) {
+    world.clock->Advance(30 * kHourMs);
+    if (is_behind) world.Append({{2, "b", ""}});
+    const auto pipeline = CompactedPipeline(world, false);
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      if (++polls == 400) pipeline->Stop(std::chrono::milliseconds(0));
+      return is_behind ? Fail(ErrorCode::kUnavailable, "the broker is away") : Status();
+    });
+    ASSERT_THAT(pipeline->Run(), IsOk());
+    world.topic->set_fault(nullptr);
+    EXPECT_EQ(world.NumSnapshots(), num_snapshots + (is_behind ? 0 : 2)) << is_behind;
+    if (is_behind) {
+      ASSERT_THAT(CompactedPipeline(world, true)->Run(), IsOk());
+    }
+  }
 }
 
 class UpgradeTest : public ::testing::Test {

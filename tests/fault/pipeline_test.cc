@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "frazil/catalog/fault_injecting_catalog.h"
+#include "frazil/ingest/offset_decision.h"
 #include "frazil/table/schema_update.h"
 #include "tests/support/pipeline_world.h"
 
@@ -140,6 +141,49 @@ TEST(Pipeline, ReadsOnlyToWhereABoundedTopicEndedAtTheStart) {
   ASSERT_THAT(world.Run(), IsOk());
   EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, "a"), Pair(2, "a")));
   world.ExpectRight();
+}
+
+/// A partition that appears while a bounded run starts again is the next run's: this one neither reads nor passes it.
+TEST(Pipeline, ABoundedRunPassesNothingOfAPartitionThatItDoesNotRead) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}, {2, "a", ""}, {4, "b", ""}});
+  bool has_appeared = false;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll" || std::exchange(has_appeared, true)) return {};
+    world.topic->AddPartition();
+    world.topic->AppendText(2, "{\"op\": \"u\", \"id\": 77, \"value\": \"new\"}");
+    // Somebody moves the marker: what is read now is dropped, and the run starts again.
+    table::Table table = world.Table();
+    const ingest::PipelineIdentity identity{
+        .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
+    return ingest::DecideOffsets(table, identity, {{0, {1, {}}}, {1, {0, {}}}}, *world.clock)
+               ? Status()
+               : Fail(ErrorCode::kInternal, "");
+  });
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_EQ(world.status->starts, 2);
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 2), Pair(1, 1), Pair(2, 0)));
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_EQ(world.Rows().at(77), "new");
+}
+
+TEST(Pipeline, ABoundedRunEndsWhenAPartitionAppearsWhileItStarts) {
+  for (int appears_at = 1; appears_at <= 5; ++appears_at) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}, {2, "a", ""}});
+    int asked = 0;
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation == "bounds" && ++asked == appears_at) {
+        world.topic->AddPartition();
+        world.topic->AppendText(2, "{\"op\": \"u\", \"id\": 77, \"value\": \"new\"}");
+      }
+      return operation == "poll" && ++polls > 1'000 ? Fail(ErrorCode::kInternal, "never ends") : Status();
+    });
+    ASSERT_THAT(world.Run(), IsOk()) << appears_at;
+    ASSERT_THAT(world.Run(), IsOk()) << appears_at;
+    EXPECT_EQ(world.Rows().at(77), "new") << appears_at;
+  }
 }
 
 TEST(Pipeline, ReadsPartitionsThatAppearLaterFromTheirBeginning) {
@@ -351,6 +395,71 @@ TEST(PipelineSchema, StartsAgainWhenOthersTakeTheFieldIdOfItsNewColumn) {
   EXPECT_THAT(OrphanFiles(world.Table()), IsOkAnd(IsEmpty()));
 }
 
+/// Theirs came and went: the schema is what it was, but the id that ours was to get belongs to their column.
+TEST(PipelineSchema, StartsAgainWhenOthersTookTheFieldIdOfItsNewColumnAndDroppedTheirs) {
+  PipelineWorld world;
+  world.topic->AppendText(0, kWithMore);
+  table::Table other = world.Table();
+  int commits = 0;
+  const auto racing = catalog::MakeFaultInjectingCatalog(
+      world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before" || ++commits != 2) return {};  // the first one is the start
+        FRAZIL_TRY(table::CommitUpdates(
+            other,
+            [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+              table::SchemaUpdate update(base, "t");
+              FRAZIL_TRY(
+                  update.AddColumn("", {.name = "theirs", .type = spec::Type::Primitive(spec::TypeId::kLong)}, {}));
+              return update.Updates();
+            },
+            *world.clock));
+        return table::CommitUpdates(
+            other,
+            [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+              table::SchemaUpdate update(base, "t");
+              FRAZIL_TRY(update.DropColumn("theirs"));
+              return update.Updates();
+            },
+            *world.clock);
+      });
+  ASSERT_THAT(world.Run(racing), IsOk());
+  EXPECT_EQ(world.status->starts, 2);
+  EXPECT_EQ(world.Table().metadata()->schema()->FindField("theirs"), nullptr);
+  EXPECT_EQ(world.Table().metadata()->schema()->FindField("more")->id.value(), 5);
+  EXPECT_THAT(world.Rows(), ElementsAre(Pair(6, "m")));
+}
+
+TEST(PipelineSchema, StartsAgainWhenTheIdentifierFieldsChangedBeforeItEvolves) {
+  PipelineWorld world;
+  world.Append({{2, "a", ""}});
+  bool was_changed = false;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll" || std::exchange(was_changed, true)) return {};
+    world.topic->AppendText(0, kWithMore);
+    table::Table other = world.Table();
+    return table::CommitUpdates(
+        other,
+        [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {
+          table::SchemaUpdate update(base, "t");
+          FRAZIL_TRY(update.AddColumn("",
+                                      {.name = "tenant",
+                                       .required = true,
+                                       .type = spec::Type::Primitive(spec::TypeId::kLong),
+                                       .initial_default = int64_t{1},
+                                       .write_default = int64_t{1}},
+                                      {}));
+          FRAZIL_TRY(update.SetIdentifierFields({"id", "tenant"}));
+          return update.Updates();
+        },
+        *world.clock);
+  });
+  // The fake decoder knows no tenant: each record is poison then, but none is taken for another key's row.
+  PipelineOptions options = world.BoundedOptions();
+  options.poison.policy = PoisonRule::Policy::kSkip;
+  EXPECT_THAT(world.Run(options), IsOk());
+  EXPECT_EQ(world.status->starts, 2);
+}
+
 // --- Waiting and stopping --------------------------------------------------------------------------------------------
 
 TEST(PipelineWait, WaitsForASourceThatGoesAwayAndCommitsMeanwhile) {
@@ -521,6 +630,25 @@ TEST(PipelineStop, DrainsWhenAskedAndGoesOn) {
   world.ExpectComplete();
 }
 
+TEST(PipelineMemory, CutsWhenTheDecoderCanBufferNoMore) {
+  class Full : public FakeRecordDecoder {
+   public:
+    using FakeRecordDecoder::FakeRecordDecoder;
+    Result<ingest::Decoded> Decode(const ingest::SourceRecord& record) override {
+      if (num_rows() == 3) return Fail(ErrorCode::kResourceExhausted, "the buffer is full");
+      return FakeRecordDecoder::Decode(record);
+    }
+  };
+  PipelineWorld world;
+  for (int64_t i = 0; i < 10; ++i) world.Append({{i, "x", ""}});
+  ingest::Pipeline pipeline(world.Table(), std::make_unique<FakeRecordSource>(world.topic, *world.clock),
+                            std::make_unique<Full>(world.Table().metadata()->schema()), nullptr,
+                            world.BoundedOptions());
+  ASSERT_THAT(pipeline.Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_EQ(pipeline.status().commits, 4);
+}
+
 TEST(PipelineMemory, CutsEarlyAndStaysWithinTheLimit) {
   PipelineWorld world;
   constexpr int64_t kLimit = int64_t{1} << 20;
@@ -536,6 +664,93 @@ TEST(PipelineMemory, CutsEarlyAndStaysWithinTheLimit) {
   world.ExpectComplete();
   EXPECT_GE(world.status->commits, 4);
   EXPECT_LE(budget.peak_bytes(), kLimit);
+}
+
+/// Memory comes back by itself after a while.
+class ReleasingClock : public ManualClock {
+ public:
+  ReleasingClock() : ManualClock(kBeginMs) {}
+  void SleepMs(int64_t duration_ms) override {
+    ManualClock::SleepMs(duration_ms);
+    if (NowMs() > kBeginMs + after_ms) held.Release();
+  }
+  static constexpr int64_t kBeginMs = 1'700'000'000'000;
+  int64_t after_ms = 0;
+  MemoryBudget::Reservation held;
+};
+
+TEST(PipelineMemory, ACommitWaitsForMemoryThatOthersHoldButNotForEver) {
+  for (const int64_t after_ms : {60'000, 3'600'000}) {
+    PipelineWorld world;
+    for (int64_t i = 0; i < 100; ++i) world.Append({{i, "x", ""}});
+    MemoryBudget budget(int64_t{64} << 20);
+    ReleasingClock clock;
+    clock.after_ms = after_ms;
+    PipelineOptions options = world.BoundedOptions();
+    options.budget = &budget;
+    options.clock = &clock;
+    const auto pipeline = world.NewPipeline(options);
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "same" || clock.held.bytes() > 0) return {};
+      FRAZIL_ASSIGN(clock.held, budget.Reserve(budget.limit_bytes() - budget.used_bytes(), "others"));
+      return {};
+    });
+    const Status done = pipeline->Run();
+    clock.held.Release();
+    if (after_ms > 600'000) {
+      EXPECT_THAT(done, IsError(ErrorCode::kResourceExhausted, "memory limit reached"));
+      continue;
+    }
+    ASSERT_THAT(done, IsOk());
+    EXPECT_GE(clock.NowMs(), ReleasingClock::kBeginMs + after_ms);
+    world.ExpectComplete();
+    EXPECT_EQ(world.NumSnapshots(), 2u);
+  }
+}
+
+/// The error that comes first is the one that counts: the batch beside it, which lost its place, is no reason to go on.
+TEST(PipelineThreads, AnErrorOfReadingIsNotTakenForThatOfTheCommitBesideIt) {
+  PipelineWorld world;
+  world.Append({{2, "a", ""}, {4, "b", ""}});
+  world.topic->set_max_poll(1);
+  class Broken : public FakeRecordDecoder {
+   public:
+    Broken(spec::SchemaPtr schema, std::atomic<bool>& is_broken)
+        : FakeRecordDecoder(std::move(schema)), is_broken_(is_broken) {}
+    Result<ingest::Decoded> Decode(const ingest::SourceRecord& record) override {
+      if (record.offset == 0) return FakeRecordDecoder::Decode(record);
+      is_broken_ = true;
+      return Fail(ErrorCode::kInternal, "broken");
+    }
+
+   private:
+    std::atomic<bool>& is_broken_;
+  };
+  std::atomic<bool> is_broken = false;
+  int commits = 0;
+  const auto racing = catalog::MakeFaultInjectingCatalog(
+      world.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before" || ++commits != 2) return {};  // the first one is the start
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!is_broken && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+        table::Table other = world.Table();
+        const ingest::PipelineIdentity identity{
+            .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
+        FRAZIL_TRY(ingest::DecideOffsets(other, identity, {{0, {2, {}}}, {1, {0, {}}}}, *world.clock));
+        return {};
+      });
+  Executor executor(2);
+  PipelineOptions options = world.BoundedOptions();
+  options.executor = &executor;
+  options.clock = nullptr;
+  options.commit_max_records = 1;
+  table::Table table(racing, PipelineWorld::kName, *world.catalog->LoadTable(PipelineWorld::kName));
+  auto decoder = std::make_unique<Broken>(table.metadata()->schema(), is_broken);
+  ingest::Pipeline pipeline(std::move(table), std::make_unique<FakeRecordSource>(world.topic, Clock::System()),
+                            std::move(decoder), nullptr, options);
+  EXPECT_THAT(pipeline.Run(), IsError(ErrorCode::kInternal, "broken"));
+  EXPECT_EQ(pipeline.status().starts, 1);
+  EXPECT_EQ(commits, 2);
 }
 
 TEST(PipelineThreads, ReadsOnWhileABatchIsCommitted) {

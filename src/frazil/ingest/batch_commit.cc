@@ -21,10 +21,10 @@ BatchCommit::BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> change
       files_(batch_, changes_, schema_, options_.landing, options_.executor, clock_) {}
 
 Status BatchCommit::CheckFence(const table::EffectiveMarker& marker) {
-  fence_state_ = CompareToFence(marker, pipeline_.id, batch_.ranges);
+  fence_state_ = CompareToFence(marker, pipeline_, batch_.ranges);
   if (fence_state_ == FenceState::kAtStart) return {};
   // Somebody else moved the marker: committing now would double records or leave a gap.
-  return tl::unexpected(Error(ErrorCode::kFenced, FenceText(marker, pipeline_.id, batch_.ranges))
+  return tl::unexpected(Error(ErrorCode::kFenced, FenceText(marker, pipeline_, batch_.ranges))
                             .WithHint("another process ingests it, or the table was rolled back; run the command again "
                                       "to continue from where the table stands"));
 }
@@ -32,7 +32,9 @@ Status BatchCommit::CheckFence(const table::EffectiveMarker& marker) {
 /// The batch's schema change as far as the base does not have it yet. The same change by somebody else (another pipeline of
 /// the same topic's schema) is as good as ours when it gave the columns the same ids.
 Result<std::vector<spec::TableUpdate>> BatchCommit::SchemaUpdatesOn(const spec::TableMetadata& base) const {
-  if (schema_change_ && base.schema()->SameAs(*schema_change_->from)) return schema_change_->updates;
+  const bool is_unchanged = schema_change_ && base.schema()->SameAs(*schema_change_->from) &&
+                            base.last_column_id == schema_change_->last_column_id;
+  if (is_unchanged) return schema_change_->updates;
   if (schema_change_ && !base.schema()->SameAs(*schema_)) {
     return tl::unexpected(Error(ErrorCode::kFenced, "the table's schema changed while a batch evolved it")
                               .WithHint("run the command again to continue with the table as it is now"));

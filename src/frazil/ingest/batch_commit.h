@@ -24,6 +24,9 @@ namespace frazil::ingest {
 /// Schema evolution that goes with a batch: its first rows use it (ingest.md rule 11).
 struct SchemaChange {
   spec::SchemaPtr from;  ///< the table's schema that `updates` were made for
+  /// Of that table: which ids it gave to columns that it dropped again does not show in the schema, and `updates` give the
+  /// ids behind it.
+  spec::FieldId last_column_id;
   std::vector<spec::TableUpdate> updates;
 };
 

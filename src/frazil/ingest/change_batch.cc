@@ -84,6 +84,9 @@ Result<std::vector<KeyChange>> Collapse(const ChangeBatch& batch, const spec::Sc
   std::vector<std::shared_ptr<arrow::Array>> key_columns;
   for (const spec::FieldId id : key.field_ids()) {
     key_columns.push_back(batch.rows->GetColumnByName(schema.FullName(id)));
+    if (key_columns.back() == nullptr) {
+      return Fail(ErrorCode::kInternal, "a batch without the key column of field id {}", id);
+    }
   }
   FRAZIL_ASSIGN(const std::vector<Hash96> hashes, key.HashRows(key_columns));
   return CollapseRows(hashes, batch.kinds);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <random>
 
+#include <arrow/api.h>
+
 #include "frazil/base/test_support.h"
 
 namespace frazil::ingest {
@@ -38,6 +40,20 @@ TEST(Collapse, EndsWithATombstone) {
 TEST(Collapse, PassesPoisonOver) {
   EXPECT_THAT(OfOneKey({kU, kP}), ElementsAre(Change(0, false)));
   EXPECT_THAT(OfOneKey({kP, kP}), IsEmpty());
+}
+
+TEST(Collapse, RefusesABatchWithoutTheKeyColumn) {
+  ASSERT_OK_AND_ASSIGN(const auto schema, spec::Schema::Make(spec::SchemaId{0},
+                                                             {{.id = spec::FieldId{1},
+                                                               .name = "id",
+                                                               .required = true,
+                                                               .type = spec::Type::Primitive(spec::TypeId::kLong)}},
+                                                             {spec::FieldId{1}}));
+  ASSERT_OK_AND_ASSIGN(const index::CanonicalKey key, index::CanonicalKey::Make(*schema, 7));
+  ChangeBatch batch;
+  const auto other = arrow::schema({arrow::field("other", arrow::int64())});
+  batch.rows = arrow::RecordBatch::MakeEmpty(other).ValueOrDie();
+  EXPECT_THAT(Collapse(batch, *schema, key), IsError(ErrorCode::kInternal, "key column"));
 }
 
 TEST(Collapse, GivesOneChangeAKeyAscendingByHash) {

@@ -3,6 +3,12 @@
 #include "frazil/ingest/wait_loop.h"
 
 namespace frazil::ingest {
+namespace {
+
+/// Memory that others hold is free again when their commits are done. After this long it is the limit that is too small.
+constexpr int64_t kMemoryPatienceMs = 600'000;
+
+}  // namespace
 
 void CommitLane::Submit(FrozenBatch batch) {
   frozen_ = std::move(batch);
@@ -45,18 +51,23 @@ Status CommitLane::FollowHead() {
   return started_.index->FollowTo(table_, table_.metadata()->current_snapshot(), {});
 }
 
+bool CommitLane::MayWaitFor(const Error& error) const {
+  if (error.code() == ErrorCode::kResourceExhausted) return clock_.NowMs() - begun_ms_ < kMemoryPatienceMs;
+  return IsMendedByWaiting(error);
+}
+
 Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
   for (;;) {
     const auto ask = [&]() -> Result<FenceState> {
       FRAZIL_TRY(table_.Refresh());
       FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table_, spec::kMainBranch));
-      const FenceState state = CompareToFence(effective, pipeline_.id, frozen.batch.ranges);
+      const FenceState state = CompareToFence(effective, pipeline_, frozen.batch.ranges);
       if (state == FenceState::kAtEnd) FRAZIL_TRY(FollowHead());
       return state;
     };
     auto state = ask();
-    if (state || !IsMendedByWaiting(state.error())) return state;
+    if (state || !MayWaitFor(state.error())) return state;
     if (!wait.Again(state.error()))
       return Fail(ErrorCode::kShuttingDown, "stopped before the commit's outcome was known");
   }
@@ -75,7 +86,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   BatchCommitOptions options = options_;
   options.stages = &board_.stages();
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
-  const int64_t begun_ms = clock_.NowMs();
+  begun_ms_ = clock_.NowMs();
   for (;;) {
     BatchCommit commit(frozen.batch, changes, pipeline_, *started_.index, frozen.schema, clock_, options,
                        frozen.schema_change);
@@ -90,7 +101,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
       ++(error.code() == ErrorCode::kCommitConflict ? status.commit_conflicts : status.commit_failures);
     });
     const bool is_fenced = error.code() == ErrorCode::kFenced;
-    if (!is_fenced && !IsMendedByWaiting(error)) return tl::unexpected(error);
+    if (!is_fenced && !MayWaitFor(error)) return tl::unexpected(error);
     if (!is_fenced && !wait.Again(error)) {
       return Fail(ErrorCode::kShuttingDown, "stopped before a batch could be committed: {}", error.ToString());
     }
@@ -106,7 +117,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
     return tl::unexpected(error);
   }
   const int64_t now_ms = clock_.NowMs();
-  board_.AddCommitSeconds(static_cast<double>(now_ms - begun_ms) / 1'000);
+  board_.AddCommitSeconds(static_cast<double>(now_ms - begun_ms_) / 1'000);
   board_.Change([&](PipelineStatus& status) {
     status.last_commit_ms = now_ms;
     status.committed = done.committed;

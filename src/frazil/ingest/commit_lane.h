@@ -41,20 +41,21 @@ class CommitLane {
   bool IsDoneWithin(std::chrono::milliseconds time) const;
 
   /// What became of the batch; busy no more. kShuttingDown: the deadline of Stop() came before. Where the error says that
-  /// the batch is not what follows on the table, `must_start_again()`: everything read behind it is to be dropped, too.
+  /// the batch is not what follows on the table, `must_start_again()` (until the next Submit()): everything read behind it is
+  /// to be dropped, too.
   struct Done {
     SourcePositions committed;
     BatchCommit::Sizes sizes;
   };
   Result<Done> Take();
   bool must_start_again() const { return must_start_again_; }
-  void BeginAnew() { must_start_again_ = false; }
 
  private:
   Result<Done> Commit(FrozenBatch& frozen);
   /// kAtStart: the batch is to be sent again. kAtEnd: it is in the table.
   Result<FenceState> AskTable(const FrozenBatch& frozen);
   Status FollowHead();
+  bool MayWaitFor(const Error& error) const;
   void Count(const BatchCommit& commit, const table::CommitOutcome& outcome);
 
   table::Table& table_;
@@ -67,7 +68,8 @@ class CommitLane {
   StatusBoard& board_;
   FrozenBatch frozen_;
   std::future<Result<Done>> running_;
-  bool must_start_again_ = false;
+  int64_t begun_ms_ = 0;           ///< of the batch, on the thread that commits
+  bool must_start_again_ = false;  ///< of the batch; read only when it was taken
 };
 
 }  // namespace frazil::ingest

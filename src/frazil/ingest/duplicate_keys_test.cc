@@ -5,8 +5,11 @@
 
 #include "frazil/base/sync_point.h"
 #include "frazil/base/test_support.h"
+#include "frazil/catalog/memory_catalog.h"
 #include "frazil/index/row_table_test_support.h"
 #include "frazil/ingest/file_ingest.h"
+#include "frazil/ingest/start_index.h"
+#include "frazil/io/fault_injecting_file_io.h"
 #include "frazil/table/marker.h"
 
 namespace frazil::ingest {
@@ -56,6 +59,30 @@ class DuplicateKeysTest : public ::testing::TestWithParam<Partitioning> {
   FileIngestOptions options_;
   std::vector<std::string> notices_;
 };
+
+/// The values cannot be read for a while: the next attempt asks again, although the index stands at the head by then.
+TEST_P(DuplicateKeysTest, AreAskedForUntilThereIsAnAnswer) {
+  InsertDuplicates();
+  bool is_away = false;
+  const auto io = std::make_shared<io::FaultInjectingFileIO>(
+      test_.io, [&](std::string_view operation, const std::string& path) -> Status {
+        if (!is_away || operation != "open" || !path.ends_with(".parquet")) return {};
+        return Fail(ErrorCode::kUnavailable, "injected: {}", path);
+      });
+  const auto catalog = catalog::MakeMemoryCatalog("test", "memory:/warehouse", io, test_.clock);
+  ASSERT_THAT(catalog->CreateNamespace(test_.name.levels, {}), IsOk());
+  ASSERT_OK_AND_ASSIGN(auto loaded, catalog->RegisterTable(test_.name, test_.Other().metadata_location()));
+  table::Table table(catalog, test_.name, std::move(loaded));
+  const StartIndexOptions options;
+  ASSERT_OK_AND_ASSIGN(StartedIndex started, OpenStartIndex(table, options, test_.clock));
+  ASSERT_THAT(started.index->FollowTo(table, table.metadata()->current_snapshot(), {}), IsOk());
+  is_away = true;
+  EXPECT_THAT(FollowFromStart(table, started, true, options, test_.clock),
+              IsError(ErrorCode::kUnavailable, "injected"));
+  is_away = false;
+  EXPECT_THAT(FollowFromStart(table, started, false, options, test_.clock),
+              IsError(ErrorCode::kInvalidTable, "2 keys have several live rows"));
+}
 
 TEST_P(DuplicateKeysTest, AreRefusedWithTheirValuesAndNothingIsChanged) {
   InsertDuplicates();

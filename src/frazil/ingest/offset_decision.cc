@@ -9,12 +9,6 @@ namespace {
 using table::EffectiveMarker;
 using table::Marker;
 
-/// What is known of all pipelines: proven, or at least written down.
-Marker KnownMarker(EffectiveMarker effective) {
-  const bool is_proven = effective.proof != EffectiveMarker::Proof::kUnproven;
-  return is_proven || !effective.property ? std::move(effective.marker) : std::move(effective.property->marker);
-}
-
 class DecisionChange : public table::SnapshotChange {
  public:
   DecisionChange(const PipelineIdentity& pipeline, const SourcePositions& positions, Clock& clock)

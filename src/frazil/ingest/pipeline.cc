@@ -67,17 +67,17 @@ Status Pipeline::Impl::Patiently(WaitLoop::Until until, const std::function<Stat
 Status Pipeline::Impl::Run() {
   Status status = guard_.CheckPolicy();
   while (status) {
-    lane_.BeginAnew();
+    must_start_again_ = false;
     status = RunFromStart();
-    if (status || !lane_.must_start_again() || control_.is_stopping()) break;
+    if (lane_.is_busy()) (void)lane_.Take();  // its own error, if any, came second
+    if (status || !must_start_again_ || control_.is_stopping()) break;
     Notice("starting again from where the table stands: " + status.error().ToString());
     status = {};
   }
   poll_wait_.reset();
-  if (lane_.is_busy()) (void)lane_.Take();  // its own error, if any, came second
   KeepIndex(started_, index_options_);
-  const bool was_told_to = !status && (status.error().code() == ErrorCode::kShuttingDown ||
-                                       (control_.is_stopping() && lane_.must_start_again()));
+  const bool was_told_to =
+      !status && (status.error().code() == ErrorCode::kShuttingDown || (control_.is_stopping() && must_start_again_));
   if (was_told_to) status = {};
   board_.SetState(status ? PipelineState::kStopped : PipelineState::kFailed,
                   status ? std::string() : status.error().ToString());
@@ -135,13 +135,18 @@ Status Pipeline::Impl::StartOnce() {
   }
   FRAZIL_ASSIGN(bounds_, source_->Bounds());
   if (options_.is_bounded && is_first_start_) {
-    for (const auto& [partition, bounds] : bounds_) bounded_ends_[partition] = bounds.end;
+    bounded_ends_.clear();
+    // A partition that appeared since the positions were taken is the next run's.
+    for (const auto& [partition, bounds] : bounds_) {
+      if (start.positions.contains(partition)) bounded_ends_[partition] = bounds.end;
+    }
   }
   FRAZIL_TRY(batch_.Begin(start.positions, schema));
   FRAZIL_TRY(source_->Assign(start.positions));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
-  looked_at_bounds_ms_ = looked_at_property_ms_ = committed_ms_ = clock_.NowMs();
+  looked_at_bounds_ms_ = looked_at_property_ms_ = clock_.NowMs();
+  committed_ms_ = read_ms_ = start.committed_at_ms;
   board_.Change([&](PipelineStatus& status) {
     status.committed = start.positions;
     status.commit_interval_ms = schedule_.interval().count();

@@ -65,7 +65,12 @@ Status Pipeline::Impl::AwaitLane(bool is_backpressure) {
 }
 
 Status Pipeline::Impl::Settle() {
-  FRAZIL_ASSIGN(const CommitLane::Done done, lane_.Take());
+  const Result<CommitLane::Done> taken = lane_.Take();
+  if (!taken) {
+    must_start_again_ = lane_.must_start_again();
+    return tl::unexpected(taken.error());
+  }
+  const CommitLane::Done& done = *taken;
   starts_without_commit_ = 0;
   committed_ms_ = clock_.NowMs();
   schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);

@@ -58,6 +58,9 @@ class Pipeline::Impl {
   Result<bool> Evolve(const SourceRecord& record);
   Status CheckLimits();
   SourcePositions PositionsToCover() const;
+  Status CheckTombstones();
+  /// Asks the source for its bounds.
+  Result<bool> IsAtEnd();
   Status KeepHouse();
   Status LookAtBounds();
   void ShowBuffer();
@@ -95,11 +98,13 @@ class Pipeline::Impl {
   std::map<int32_t, int64_t> bounded_ends_;
   bool is_first_start_ = true;
   bool was_followed_ = false;
+  bool must_start_again_ = false;  ///< the error that comes out of RunFromStart() asks for it
   int64_t starts_without_commit_ = 0;
   int64_t looked_at_bounds_ms_ = 0;
   int64_t looked_at_property_ms_ = 0;
   int64_t progress_since_ms_ = 0;
-  int64_t committed_ms_ = 0;
+  int64_t committed_ms_ = 0;  ///< the age of the marker: from before this process, too
+  int64_t read_ms_ = 0;       ///< the source answered; at the start the marker says it
   std::optional<std::chrono::milliseconds> tombstone_retention_;
   std::optional<WaitLoop> poll_wait_;
 

@@ -26,6 +26,10 @@ int64_t NextOf(const table::Marker& marker, const std::string& pipeline_id, int3
   return found == pipeline->second.partitions.end() ? 0 : found->second.next;
 }
 
+bool LacksFirstCommit(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline) {
+  return pipeline.num_partitions && !effective.marker.pipelines.contains(pipeline.id);
+}
+
 }  // namespace
 
 PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
@@ -37,6 +41,11 @@ PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
     progress.next[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
   }
   return progress;
+}
+
+table::Marker KnownMarker(table::EffectiveMarker effective) {
+  const bool is_proven = effective.proof != table::EffectiveMarker::Proof::kUnproven;
+  return is_proven || !effective.property ? std::move(effective.marker) : std::move(effective.property->marker);
 }
 
 table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline,
@@ -67,13 +76,14 @@ table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& p
   return changes;
 }
 
-FenceState CompareToFence(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+FenceState CompareToFence(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline,
                           const OffsetRanges& ranges) {
   if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return FenceState::kUnproven;
+  if (LacksFirstCommit(effective, pipeline)) return FenceState::kBehind;
   bool is_at_start = true;
   bool is_at_end = true;
   for (const auto& [partition, range] : ranges) {
-    const int64_t next = NextOf(effective.marker, pipeline_id, partition);
+    const int64_t next = NextOf(effective.marker, pipeline.id, partition);
     if (next < range.start) return FenceState::kBehind;
     is_at_start = is_at_start && next == range.start;
     is_at_end = is_at_end && next == range.end;
@@ -82,14 +92,15 @@ FenceState CompareToFence(const table::EffectiveMarker& effective, const std::st
   return is_at_end ? FenceState::kAtEnd : FenceState::kAhead;
 }
 
-std::string FenceText(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+std::string FenceText(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline,
                       const OffsetRanges& ranges) {
   if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return "the table's history was expired";
+  if (LacksFirstCommit(effective, pipeline)) return "the table knows nothing of " + pipeline.id + " any more";
   for (const auto& [partition, range] : ranges) {
-    const int64_t next = NextOf(effective.marker, pipeline_id, partition);
+    const int64_t next = NextOf(effective.marker, pipeline.id, partition);
     if (next == range.start) continue;
     return fmt::format("the table stands at record {} of partition {} of {}, this batch begins at {}", next, partition,
-                       pipeline_id, range.start);
+                       pipeline.id, range.start);
   }
   return "the table stands where the batch begins";
 }

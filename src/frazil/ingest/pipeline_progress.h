@@ -34,6 +34,10 @@ struct PipelineProgress {
 /// Summary key of existing freshness monitors: everything up to this time (ISO-8601) is in the table.
 inline constexpr char kValidThroughSummaryKey[] = "kafka.connect.valid-through-ts";
 
+/// What is known of all pipelines: proven, or at least written down in the property. For commits of a person's decision
+/// about one of them, which must not take away what the property says of the others.
+table::Marker KnownMarker(table::EffectiveMarker effective);
+
 /// What a commit carries besides files: the base's effective marker with `pipeline` moved on, in the summary and in the
 /// table property (ingest.md rule 5). valid-through never decreases.
 table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& pipeline,
@@ -50,12 +54,13 @@ enum class FenceState {
 };
 
 /// Compares the effective marker of a base with the ranges of a batch. A partition that the marker does not know stands
-/// at 0.
-FenceState CompareToFence(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+/// at 0; so does a source without partitions. A pipeline with partitions has committed their numbers before it read: where
+/// the marker does not know it, that commit was rolled back (kBehind).
+FenceState CompareToFence(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline,
                           const OffsetRanges& ranges);
 
 /// "partition 3 at 17, the batch begins at 12": the first partition that differs from its start.
-std::string FenceText(const table::EffectiveMarker& effective, const std::string& pipeline_id,
+std::string FenceText(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline,
                       const OffsetRanges& ranges);
 
 }  // namespace frazil::ingest

@@ -22,6 +22,7 @@ constexpr int64_t kMaxForeignCommits = 20;
 }  // namespace
 
 Status Pipeline::Impl::PollOnce() {
+  FRAZIL_TRY(CheckTombstones());
   milliseconds timeout = kPollTimeout;
   if (batch_.has_records() && !lane_.is_busy()) timeout = std::min(timeout, milliseconds(schedule_.DueInMs()));
   auto records = source_->Poll(kPollRecords, timeout);
@@ -38,12 +39,35 @@ Status Pipeline::Impl::PollOnce() {
     return tl::unexpected(records.error());
   }
   poll_wait_.reset();
+  if (!records->empty() || IsReadToEnd(batch_.next(), bounds_)) read_ms_ = clock_.NowMs();
   return TakeRecords(*records);
 }
 
-/// As far as a bounded run reads.
+/// A pipeline that has read nothing for so long that tombstones went meanwhile (ingest.md rule 15): it was paused, or the
+/// broker or the catalog was away. Whoever has read on all the time has seen them. What is buffered is not committed: the
+/// age of the marker tells the next start.
+Status Pipeline::Impl::CheckTombstones() {
+  if (!tombstone_retention_ || clock_.NowMs() - read_ms_ <= OldestUsefulAge(*tombstone_retention_).count()) return {};
+  bool is_at_end = false;
+  FRAZIL_TRY(Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+    FRAZIL_ASSIGN(is_at_end, IsAtEnd());
+    return {};
+  }));
+  if (is_at_end) return {};
+  return TombstonesMissed(options_.id, "last read", clock_.NowMs() - read_ms_, *tombstone_retention_);
+}
+
+Result<bool> Pipeline::Impl::IsAtEnd() {
+  FRAZIL_ASSIGN(bounds_, source_->Bounds());
+  return IsReadToEnd(batch_.next(), bounds_);
+}
+
+/// As far as a bounded run reads: not at all where the topic had no such partition when it began.
 SourcePositions Pipeline::Impl::PositionsToCover() const {
   SourcePositions positions = source_->Positions();
+  if (options_.is_bounded) {
+    std::erase_if(positions, [&](const auto& position) { return !bounded_ends_.contains(position.first); });
+  }
   for (auto& [partition, offset] : positions) {
     const auto end = bounded_ends_.find(partition);
     if (end != bounded_ends_.end()) offset.next = std::min(offset.next, end->second);
@@ -112,6 +136,10 @@ Status Pipeline::Impl::TakeRecord(const SourceRecord& record, Result<Decoded> de
   bool was_evolved = false;
   for (;; decoded = decoder_->Decode(record)) {
     if (!decoded) {
+      if (decoded.error().code() == ErrorCode::kResourceExhausted && decoder_->num_rows() > 0) {
+        FRAZIL_TRY(Cut());  // the decoder's buffer is full
+        continue;
+      }
       if (!IsMendedByWaiting(decoded.error())) return tl::unexpected(decoded.error());
       if (!wait.Again(decoded.error())) return Fail(ErrorCode::kShuttingDown, "{}", decoded.error().ToString());
       FRAZIL_TRY(CutIfDue());  // what came before need not wait for the registry
@@ -165,6 +193,10 @@ Result<bool> Pipeline::Impl::Evolve(const SourceRecord& record) {
   }
   FRAZIL_TRY(status);
   const spec::SchemaPtr from = table_.metadata()->schema();
+  if (!HasSameKey(*from, *started_.key)) {
+    must_start_again_ = true;  // with an index of the key that the table has now
+    return Fail(ErrorCode::kFenced, "the identifier fields of {} changed", table_.name().ToString());
+  }
   spec::SchemaPtr schema = from;
   if (!updates->empty()) {
     spec::TableMetadataBuilder builder(table_.metadata(), "");
@@ -176,7 +208,9 @@ Result<bool> Pipeline::Impl::Evolve(const SourceRecord& record) {
   if (updates->empty()) {
     batch_.UseSchema(schema, std::nullopt);
   } else {
-    batch_.UseSchema(schema, SchemaChange{.from = from, .updates = *std::move(updates)});
+    batch_.UseSchema(
+        schema, SchemaChange{
+                    .from = from, .last_column_id = table_.metadata()->last_column_id, .updates = *std::move(updates)});
     Notice(fmt::format("the schema of {} changes with the records from partition {} offset {} on",
                        table_.name().ToString(), record.partition, record.offset));
   }
@@ -202,11 +236,14 @@ Status Pipeline::Impl::CheckLimits() {
 
 Status Pipeline::Impl::KeepHouse() {
   const int64_t now_ms = clock_.NowMs();
-  if (now_ms - looked_at_bounds_ms_ >= kBoundsEveryMs) FRAZIL_TRY(LookAtBounds());
+  const bool looks = now_ms - looked_at_bounds_ms_ >= kBoundsEveryMs;
+  if (looks) FRAZIL_TRY(LookAtBounds());
   if (lane_.is_busy() || batch_.has_records()) return {};
   // An idle pipeline on a compacted topic says that it is alive: the age of its marker tells whether tombstones were missed.
-  if (tombstone_retention_ && now_ms - committed_ms_ > tombstone_retention_->count() / 4) {
-    return Cut(CutMode::kEvenIfEmpty);
+  if (looks && tombstone_retention_ && now_ms - committed_ms_ > tombstone_retention_->count() / 4) {
+    const auto is_at_end = IsAtEnd();
+    if (is_at_end && *is_at_end)
+      return Cut(CutMode::kEvenIfEmpty);  // else there are records to come, or none to say so
   }
   if (now_ms - looked_at_property_ms_ < schedule_.interval().count()) return {};
   looked_at_property_ms_ = now_ms;

@@ -81,27 +81,22 @@ Status CheckWithinLog(const SourcePositions& positions, const Bounds& bounds, co
   return {};
 }
 
+std::string TombstoneText(const std::string& id, const std::string& what, int64_t age_ms,
+                          std::chrono::milliseconds retention) {
+  return fmt::format("the {} of pipeline {} is {} h old, and the compacted topic keeps tombstones for {} h", what, id,
+                     age_ms / 3'600'000, retention.count() / 3'600'000);
+}
+
 /// A compacted topic forgets tombstones: who was away for too long would keep rows that are deleted (ingest.md rule 15).
 Status CheckTombstones(RecordSource& source, const table::PipelineMarker* marker, const SourcePositions& positions,
                        const Bounds& bounds, const std::string& id, const Clock& clock,
                        const std::function<void(const std::string&)>& notice) {
   FRAZIL_ASSIGN(const auto retention, source.TombstoneRetention());
   if (!retention || marker == nullptr) return {};
-  const bool is_at_end = std::all_of(positions.begin(), positions.end(), [&](const auto& position) {
-    const auto log = bounds.find(position.first);
-    return log != bounds.end() && position.second.next >= log->second.end;
-  });
-  if (is_at_end) return {};
+  if (IsReadToEnd(positions, bounds)) return {};
   const int64_t age_ms = clock.NowMs() - marker->committed_at_ms;
-  const std::string text =
-      fmt::format("the last commit of pipeline {} is {} h old, and the compacted topic keeps tombstones for {} h", id,
-                  age_ms / 3'600'000, retention->count() / 3'600'000);
-  if (age_ms > retention->count() / 10 * 9) {
-    return tl::unexpected(Error(ErrorCode::kFenced, text)
-                              .WithHint("deletes may be missing from the topic: reload the table, or accept that with: "
-                                        "frazil pipeline reset-offsets"));
-  }
-  if (age_ms > retention->count() / 2) notice(text);
+  if (age_ms > OldestUsefulAge(*retention).count()) return TombstonesMissed(id, "last commit", age_ms, *retention);
+  if (age_ms > retention->count() / 2) notice(TombstoneText(id, "last commit", age_ms, *retention));
   return {};
 }
 
@@ -109,7 +104,9 @@ Status CheckTombstones(RecordSource& source, const table::PipelineMarker* marker
 Result<SourcePositions> FirstPositions(RecordSource& source, const StartupMode& startup, const Bounds& bounds) {
   FRAZIL_ASSIGN(const auto resolved, source.Resolve(startup));
   SourcePositions positions;
-  for (const auto& [partition, next] : resolved) positions[partition].next = next;
+  for (const auto& [partition, next] : resolved) {
+    if (bounds.contains(partition)) positions[partition].next = next;  // else it appeared since: the next look finds it
+  }
   for (const auto& [partition, log] : bounds) {
     if (positions.contains(partition)) continue;
     return Fail(ErrorCode::kInvalidArgument, "the startup mode gives no position for partition {} of {}", partition,
@@ -125,6 +122,22 @@ PipelineProgress ProgressOf(const SourcePositions& positions) {
 }
 
 }  // namespace
+
+std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention) { return retention / 10 * 9; }
+
+tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
+                                       std::chrono::milliseconds retention) {
+  return tl::unexpected(Error(ErrorCode::kFenced, TombstoneText(pipeline_id, what, age_ms, retention))
+                            .WithHint("deletes may be missing from the topic: reload the table, or accept that with: "
+                                      "frazil pipeline reset-offsets"));
+}
+
+bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(), [&](const auto& log) {
+    const auto at = positions.find(log.first);
+    return at != positions.end() ? at->second.next >= log.second.end : log.second.end == 0;
+  });
+}
 
 Result<SourcePositions> NewPartitions(const SourcePositions& positions, const Bounds& bounds,
                                       const std::string& source) {
@@ -159,7 +172,9 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
   FRAZIL_TRY(CheckSameSource(start.recorded_source, pipeline));
   notice(start.notice);
 
-  PipelineStart result{.positions = start.partitions, .is_first_ingest = effective.marker.pipelines.empty()};
+  PipelineStart result{.positions = start.partitions,
+                       .is_first_ingest = effective.marker.pipelines.empty(),
+                       .committed_at_ms = clock.NowMs()};
   if (start.is_new) {
     FRAZIL_ASSIGN(result.positions, FirstPositions(source, options.startup, bounds));
   } else if (start.is_reset && start.partitions.empty()) {
@@ -180,6 +195,7 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
     }
     FRAZIL_TRY(committed);
   } else {
+    if (marker != effective.marker.pipelines.end()) result.committed_at_ms = marker->second.committed_at_ms;
     notice(fmt::format("going on where the table stands with {}", source.description()));
   }
   return result;

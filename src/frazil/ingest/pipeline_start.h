@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "frazil/base/clock.h"
@@ -21,6 +23,7 @@ struct PipelineStartOptions {
 struct PipelineStart {
   SourcePositions positions;     ///< of every partition that the source has
   bool is_first_ingest = false;  ///< no pipeline has a marker in the table yet
+  int64_t committed_at_ms = 0;   ///< the table stands at the positions since then
 };
 
 /// Finds out where a pipeline of a partitioned source goes on (ingest.md rule 5) and makes the table say so: a new one
@@ -32,6 +35,14 @@ struct PipelineStart {
 /// copy of the pipeline was faster, try again. Errors of the source and of commits besides.
 Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, PipelineIdentity& pipeline,
                                     const PipelineStartOptions& options, Clock& clock);
+
+/// How old a position may be, lest tombstones behind it are gone from a compacted topic that keeps them for `retention`.
+std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention);
+/// The error for one that is older.
+tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
+                                       std::chrono::milliseconds retention);
+/// Whether nothing of what the source holds lies behind the positions.
+bool IsReadToEnd(const SourcePositions& positions, const std::map<int32_t, PartitionBounds>& bounds);
 
 /// Where to read partitions that the source has and `positions` lacks, new ones: from 0. kFenced when their log begins
 /// later.

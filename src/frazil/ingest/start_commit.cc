@@ -21,7 +21,13 @@ class StartChange : public table::SnapshotChange {
           Error(ErrorCode::kFenced, "the table has got a position of this pipeline meanwhile: " + pipeline_.id)
               .WithHint("another process ingests it; run the command again to continue from there"));
     }
-    return MarkerChanges(std::move(effective.marker), pipeline_, progress_, *base.metadata(), snapshot_id, clock_);
+    table::Marker marker = KnownMarker(std::move(effective));
+    if (const auto claimed = marker.pipelines.find(pipeline_.id); claimed != marker.pipelines.end()) {
+      // The decision replaces what is only claimed; what was true up to those positions need not be true up to these.
+      claimed->second.partitions.clear();
+      claimed->second.valid_through_ms.reset();
+    }
+    return MarkerChanges(std::move(marker), pipeline_, progress_, *base.metadata(), snapshot_id, clock_);
   }
 
  private:

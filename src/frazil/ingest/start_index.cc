@@ -28,7 +28,8 @@ Result<StartedIndex> OpenStartIndex(table::Table& table, const StartIndexOptions
   }
   const spec::SchemaPtr schema = table.metadata()->schema();
   FRAZIL_ASSIGN(index::CanonicalKey key, index::CanonicalKey::Make(*schema, seed));
-  StartedIndex started{.key = std::make_unique<index::CanonicalKey>(std::move(key)), .index = nullptr};
+  StartedIndex started{
+      .key = std::make_unique<index::CanonicalKey>(std::move(key)), .index = nullptr, .asks_for_duplicates = false};
   index::KeyIndexOptions index_options;
   index_options.directory = options.directory;
   index_options.table_uuid = table.metadata()->table_uuid.ToString();
@@ -53,11 +54,16 @@ Status FollowFromStart(table::Table& table, StartedIndex& started, bool is_first
                        const StartIndexOptions& options, Clock& clock) {
   // Duplicates that come later are the work of others while we were there, and the next change of such a key replaces
   // all its rows.
-  const bool is_asked = is_first_ingest || !started.index->snapshot_id() || options.dedupe != Dedupe::kRefuse;
+  if (is_first_ingest || !started.index->snapshot_id() || options.dedupe != Dedupe::kRefuse) {
+    started.asks_for_duplicates = true;
+  }
   FRAZIL_TRY(started.index->FollowTo(table, table.metadata()->current_snapshot(), {}));
-  if (!is_asked) return {};
+  if (!started.asks_for_duplicates) return {};
   FRAZIL_ASSIGN(const DuplicateKeys found, FindDuplicateKeys(table, *started.index));
-  if (found.num_keys == 0) return {};
+  if (found.num_keys == 0) {
+    started.asks_for_duplicates = false;
+    return {};
+  }
   for (const std::string& example : found.examples) Notice(options, "duplicate key: " + example);
   if (options.dedupe == Dedupe::kRefuse) {
     // What a long build has kept already must not make the next start believe that all was well.
@@ -69,6 +75,7 @@ Status FollowFromStart(table::Table& table, StartedIndex& started, bool is_first
             .WithHint("--dedupe newest keeps the newest row of each key and deletes the others"));
   }
   FRAZIL_ASSIGN(const int64_t num_deleted, DeleteOlderDuplicates(table, *started.index, clock));
+  started.asks_for_duplicates = false;
   Notice(options, fmt::format("deleted {} rows that were not the newest of their key", num_deleted));
   return {};
 }

@@ -30,6 +30,7 @@ struct StartIndexOptions {
 struct StartedIndex {
   std::unique_ptr<index::CanonicalKey> key;
   std::unique_ptr<index::KeyIndex> index;
+  bool asks_for_duplicates = false;  ///< the question was not answered yet: a start that failed must not pass it over
 };
 
 /// Opens the index with the table's seed. A folder that cannot be used is said, and the index is built in memory;
