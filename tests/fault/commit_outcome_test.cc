@@ -6,6 +6,7 @@
 #include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/io/memory_file_io.h"
+#include "tests/support/forwarding_catalog.h"
 #include "tests/support/scenario.h"
 
 namespace frazil::test {
@@ -17,9 +18,9 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// Holds a commit request back and delivers it before the next one: a proxy that retries on its own.
-class LateCatalog : public catalog::Catalog {
+class LateCatalog : public ForwardingCatalog {
  public:
-  explicit LateCatalog(std::shared_ptr<catalog::Catalog> inner) : inner_(std::move(inner)) {}
+  using ForwardingCatalog::ForwardingCatalog;
   void HoldNext() { hold_next_ = true; }
 
   Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name,
@@ -31,44 +32,13 @@ class LateCatalog : public catalog::Catalog {
       return Fail(ErrorCode::kUnavailable, "the catalog does not answer");
     }
     if (held_) {
-      EXPECT_THAT(inner_->CommitTable(name, held_->first, held_->second), IsOk());
+      EXPECT_THAT(ForwardingCatalog::CommitTable(name, held_->first, held_->second), IsOk());
       held_.reset();
     }
-    return inner_->CommitTable(name, requirements, updates);
-  }
-
-  const std::string& name() const override { return inner_->name(); }
-  std::shared_ptr<io::FileIO> file_io() const override { return inner_->file_io(); }
-  Status CreateNamespace(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override {
-    return inner_->CreateNamespace(n, p);
-  }
-  Status DropNamespace(const catalog::Namespace& n) override { return inner_->DropNamespace(n); }
-  Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& n) const override {
-    return inner_->ListNamespaces(n);
-  }
-  Result<std::map<std::string, std::string>> LoadNamespace(const catalog::Namespace& n) const override {
-    return inner_->LoadNamespace(n);
-  }
-  Status SetNamespaceProperties(const catalog::Namespace& n, const std::map<std::string, std::string>& p) override {
-    return inner_->SetNamespaceProperties(n, p);
-  }
-  Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& n) const override {
-    return inner_->ListTables(n);
-  }
-  Result<catalog::LoadedTable> CreateTable(const catalog::TableName& n, spec::CreateTableRequest r) override {
-    return inner_->CreateTable(n, std::move(r));
-  }
-  Result<catalog::LoadedTable> LoadTable(const catalog::TableName& n) const override { return inner_->LoadTable(n); }
-  Status DropTable(const catalog::TableName& n, bool purge) override { return inner_->DropTable(n, purge); }
-  Status RenameTable(const catalog::TableName& a, const catalog::TableName& b) override {
-    return inner_->RenameTable(a, b);
-  }
-  Result<catalog::LoadedTable> RegisterTable(const catalog::TableName& n, const std::string& l) override {
-    return inner_->RegisterTable(n, l);
+    return ForwardingCatalog::CommitTable(name, requirements, updates);
   }
 
  private:
-  std::shared_ptr<catalog::Catalog> inner_;
   bool hold_next_ = false;
   std::optional<std::pair<std::vector<spec::TableRequirement>, std::vector<spec::TableUpdate>>> held_;
 };

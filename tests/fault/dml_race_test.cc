@@ -13,6 +13,7 @@
 #include "frazil/sql/session.h"
 #include "frazil/sql/table_renderer.h"
 #include "frazil/table/table.h"
+#include "tests/support/forwarding_catalog.h"
 #include "tests/support/scenario.h"
 
 namespace frazil::test {
@@ -208,6 +209,19 @@ TEST_P(DmlRace, ALostReplyIsNoSecondChange) {
   }
   EXPECT_EQ(num_commits_, 5);
   EXPECT_THAT(Table(), ElementsAre("1|122", "2|121", "4|140"));
+}
+
+TEST_P(DmlRace, FilesOfAChangeStayWhenNobodyCanSayWhichAttemptWasCommitted) {
+  Client relisted(std::make_shared<RelistingCatalog>(inner_));
+  for (const char* statement :
+       {"INSERT INTO t VALUES (4, 40)", "UPDATE t SET qty = qty + 1", "DELETE FROM t WHERE id = 3",
+        "MERGE INTO t USING (VALUES (1)) s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET qty = qty * 2",
+        "INSERT OVERWRITE t SELECT id, qty + 100 FROM t"}) {
+    EXPECT_THAT(relisted.Run(statement), IsOk()) << statement;
+  }
+  EXPECT_THAT(Table(), ElementsAre("1|122", "2|121", "4|141"));
+  EXPECT_THAT(relisted.Run("CREATE OR REPLACE TABLE t AS SELECT id, qty + 1 AS qty FROM t"), IsOk());
+  EXPECT_THAT(Table(), ElementsAre("1|123", "2|122", "4|142"));
 }
 
 TEST_P(DmlRace, ALostRequestIsSentAgain) {

@@ -93,7 +93,9 @@ Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes&
     if (outcome.error().code() != ErrorCode::kCommitUnknown) change.DeleteAllBut(0, *table.io());
     return tl::unexpected(outcome.error());
   }
-  change.DeleteAllBut(outcome->committed_attempt, *table.io());
+  // Committed, but nobody can say which attempt: all files stay.
+  const bool is_unclear = outcome->snapshot_id && outcome->committed_attempt == 0;
+  if (!is_unclear) change.DeleteAllBut(outcome->committed_attempt, *table.io());
   return change.ResultOf(outcome->committed_attempt);
 }
 

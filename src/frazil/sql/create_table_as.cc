@@ -116,6 +116,8 @@ class Replacement final : public table::SnapshotChange {
     }
     const auto committed =
         outcome && outcome->committed_attempt > 0 ? static_cast<size_t>(outcome->committed_attempt) : size_t{0};
+    // Committed, but nobody can say which attempt: all files stay.
+    if (outcome && outcome->snapshot_id && committed == 0) return written_.back().num_rows;
     for (size_t i = 0; i < written_.size(); ++i) {
       if (i + 1 != committed) DropFiles(table, written_[i].files, "CREATE OR REPLACE TABLE");
     }

@@ -54,6 +54,8 @@ class InsertChange final : public table::SnapshotChange {
       return tl::unexpected<Error>(std::move(outcome).error());
     }
     const int committed = outcome ? outcome->committed_attempt : 0;
+    // Committed, but nobody can say which attempt: all files stay.
+    if (outcome && outcome->snapshot_id && committed == 0) return writings_.back().num_rows;
     for (size_t i = 0; i < writings_.size(); ++i) {
       const bool is_used = committed > 0 && attempts_[static_cast<size_t>(committed) - 1] == i;
       if (!is_used) DropFiles(target_.table(), writings_[i].files, "INSERT");

@@ -324,7 +324,9 @@ Result<RowLevelChange::Counts> RowLevelChange::Commit() {
     if (outcome.error().code() != ErrorCode::kCommitUnknown) DropAllBut(0);
     return tl::unexpected<Error>(std::move(outcome).error());
   }
-  DropAllBut(outcome->committed_attempt);
+  // Committed, but nobody can say which attempt: all files stay.
+  const bool is_unclear = outcome->snapshot_id && outcome->committed_attempt == 0;
+  if (!is_unclear) DropAllBut(outcome->committed_attempt);
   if (outcome->committed_attempt == 0) return Counts{};
   const Attempt& attempt = attempts_[static_cast<size_t>(outcome->committed_attempt) - 1];
   Counts counts = answers_[attempt.answer].counts;
