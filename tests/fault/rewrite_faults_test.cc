@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "frazil/catalog/fault_injecting_catalog.h"
+#include "frazil/maintain/expire_snapshots.h"
+#include "frazil/maintain/repack_deletes.h"
 #include "frazil/maintain/rewrite_test_support.h"
 #include "frazil/scan/file_reader.h"
 #include "tests/support/foreign_commit.h"
+#include "tests/support/forwarding_catalog.h"
 
 namespace frazil::maintain {
 namespace {
@@ -134,6 +137,54 @@ TEST(RewriteFaults, ARowDeletedDuringARewriteStaysDeleted) {
   const table::LiveFiles live = LiveOf(table.table);
   ASSERT_THAT(live.delete_files, SizeIs(1));
   EXPECT_EQ(live.delete_files[0].file.record_count, 1);
+}
+
+TEST(RewriteFaults, VectorsOfARepackStayWhenNobodyCanSayWhichAttemptWasCommitted) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 20), table.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(20, 40), table.clock), IsOk());
+  ASSERT_THAT(index::ForeignDelete(table.table, {1}, table.clock), IsOk());
+  ASSERT_THAT(index::ForeignDelete(table.table, {21}, table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  auto relisted = table::Table::Load(std::make_shared<test::RelistingCatalog>(table.catalog), table.name);
+  ASSERT_THAT(relisted, IsOk());
+  const ChooseDeletes all = [](const table::Table&, const table::LiveFiles& live) -> Result<DeletesToRepack> {
+    DeletesToRepack chosen;
+    for (const table::LiveDelete& file : live.delete_files) chosen.puffins.insert(file.file.file_path);
+    return chosen;
+  };
+  ASSERT_THAT(RepackDeleteFiles(*relisted, all, table.clock), IsOk());
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  for (const table::LiveDelete& file : LiveOf(table.table).delete_files) {
+    EXPECT_TRUE(*table.io->Exists(file.file.file_path)) << file.file.file_path;
+  }
+  EXPECT_EQ(RowsOf(table.table), before);
+}
+
+// Without it the keys of the delete have no type, and nobody can read the table.
+TEST(RewriteFaults, AnExpiryKeepsTheSchemaThatALiveEqualityDeleteNeeds) {
+  MemoryTable table(Partitioning::kNone, kV2);
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 10), table.clock), IsOk());
+  ASSERT_THAT(DeleteByEquality(table.table, {1}, table.clock), IsOk());
+  const auto drop_id = [](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    std::vector<spec::Field> fields = metadata.schema()->fields();
+    fields.erase(fields.begin());
+    FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, std::move(fields)));
+    return std::vector<spec::TableUpdate>{spec::update::AddSchema{std::move(schema)},
+                                          spec::update::SetCurrentSchema{spec::SchemaId{-1}}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, drop_id, table.clock), IsOk());
+  ASSERT_THAT(test::CommitFiles(
+                  table.table, [](table::LiveFiles&) { return Status(); }, table.clock),
+              IsOk());
+  ASSERT_EQ(table.table.metadata()->current_snapshot()->schema_id, table.table.metadata()->current_schema_id);
+  ExpireOptions options;
+  options.older_than_ms = table.clock.NowMs() + 1;
+  options.clean_expired_metadata = true;
+  ASSERT_THAT(ExpireSnapshots(table.table, options, {.clock = &table.clock}), IsOk());
+  ASSERT_THAT(table.table.metadata()->snapshots, SizeIs(1));
+  EXPECT_EQ(CountEqualityDeletes(table.table), 1);
+  EXPECT_THAT(table.table.metadata()->schemas, SizeIs(2));
 }
 
 // The condition was taken for a row filter and whole files were removed: 200 rows became 99.

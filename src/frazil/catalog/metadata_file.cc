@@ -1,6 +1,8 @@
 #include "frazil/catalog/metadata_file.h"
 
 #include <charconv>
+#include <set>
+#include <variant>
 
 #include "frazil/base/uuid.h"
 #include "frazil/catalog/gzip.h"
@@ -71,12 +73,37 @@ Result<std::string> WriteMetadataFile(io::FileIO& io, const spec::TableMetadata&
   return location;
 }
 
+namespace {
+
+/// A branch or tag made since then needs a snapshot that is to be removed: whoever removes it has to decide again. The
+/// builder would take the ref along (spec section 1.5).
+Status CheckNoRefNeedsRemoved(const spec::TableMetadata& base, const std::vector<spec::TableUpdate>& updates) {
+  auto refs = base.refs;
+  std::set<spec::SnapshotId> removed;
+  for (const spec::TableUpdate& update : updates) {
+    if (const auto* set = std::get_if<spec::update::SetSnapshotRef>(&update)) refs[set->ref_name] = set->ref;
+    if (const auto* ref = std::get_if<spec::update::RemoveSnapshotRef>(&update)) refs.erase(ref->ref_name);
+    if (const auto* snapshots = std::get_if<spec::update::RemoveSnapshots>(&update)) {
+      removed.insert(snapshots->snapshot_ids.begin(), snapshots->snapshot_ids.end());
+    }
+  }
+  for (const auto& [name, ref] : refs) {
+    if (!removed.contains(ref.snapshot_id)) continue;
+    return Fail(ErrorCode::kCommitConflict, "snapshot {} cannot be removed: {} {} needs it", ref.snapshot_id,
+                ref.type == spec::RefType::kBranch ? "branch" : "tag", name);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<spec::TableMetadataPtr> ApplyUpdates(const LoadedTable* current,
                                             const std::vector<spec::TableRequirement>& requirements,
                                             const std::vector<spec::TableUpdate>& updates, int64_t now_ms) {
   for (const spec::TableRequirement& requirement : requirements) {
     FRAZIL_TRY(spec::CheckRequirement(requirement, current == nullptr ? nullptr : current->metadata.get()));
   }
+  if (current != nullptr) FRAZIL_TRY(CheckNoRefNeedsRemoved(*current->metadata, updates));
   auto builder = current == nullptr ? spec::TableMetadataBuilder()
                                     : spec::TableMetadataBuilder(current->metadata, current->metadata_location);
   for (const spec::TableUpdate& update : updates) FRAZIL_TRY(builder.Apply(update));

@@ -16,7 +16,8 @@ Result<std::string> WriteMetadataFile(io::FileIO& io, const spec::TableMetadata&
                                       const std::string& previous_location);
 
 /// Checks requirements on `current` and applies `updates`: the part of a commit that every catalog of ours shares.
-/// `current` is null for a create. `now_ms` stamps the result.
+/// `current` is null for a create. `now_ms` stamps the result. kCommitConflict when a requirement does not hold, or when a
+/// branch or tag names a snapshot that is removed and does not go with it.
 Result<spec::TableMetadataPtr> ApplyUpdates(const LoadedTable* current,
                                             const std::vector<spec::TableRequirement>& requirements,
                                             const std::vector<spec::TableUpdate>& updates, int64_t now_ms);

@@ -1,6 +1,7 @@
 #include "frazil/maintain/expire_snapshots.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <unordered_set>
 
@@ -10,6 +11,7 @@
 #include "frazil/maintain/snapshot_retention.h"
 #include "frazil/maintain/writer_pins.h"
 #include "frazil/table/snapshot_change.h"
+#include "frazil/table/spec_schema.h"
 
 namespace frazil::maintain {
 namespace {
@@ -76,19 +78,55 @@ Result<std::vector<RemovalCandidate>> FreedFiles(const ExpiryPlan& plan, FileSet
   return freed;
 }
 
-/// Partition specs and schemas that no retained snapshot uses (spec section 9.4, step 7).
+/// The newest schema that holds a field; the current one first. Null: none does.
+spec::SchemaPtr SchemaOfField(const spec::TableMetadata& metadata, spec::FieldId id) {
+  if (metadata.schema()->FindField(id) != nullptr) return metadata.schema();
+  const auto newest = std::find_if(metadata.schemas.rbegin(), metadata.schemas.rend(),
+                                   [&](const spec::SchemaPtr& schema) { return schema->FindField(id) != nullptr; });
+  return newest == metadata.schemas.rend() ? nullptr : *newest;
+}
+
+/// Fields that live equality deletes of retained snapshots compare.
+Result<std::set<spec::FieldId>> ComparedFields(const ExpiryPlan& plan,
+                                               const std::vector<spec::ManifestFile>& manifests) {
+  std::set<spec::FieldId> fields;
+  for (const spec::ManifestFile& manifest : manifests) {
+    if (manifest.content != spec::ManifestContent::kDeletes) continue;
+    FRAZIL_ASSIGN(const table::ManifestEntries entries, plan.base.manifests().Entries(manifest, *plan.base.metadata()));
+    for (const spec::ManifestEntry& entry : *entries) {
+      if (entry.is_live()) fields.insert(entry.data_file.equality_ids.begin(), entry.data_file.equality_ids.end());
+    }
+  }
+  return fields;
+}
+
+/// Partition specs and schemas that no retained snapshot uses (spec section 9.4, step 7). A spec without fields stays, it
+/// is that of landing files, and so do the schemas that give partition values and keys of equality deletes their types.
 Status AddUnusedDefinitions(const ExpiryPlan& plan, std::vector<spec::TableUpdate>& updates) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
   std::set<spec::SpecId> used_specs = {metadata.default_spec_id};
   std::set<spec::SchemaId> used_schemas = {metadata.current_schema_id};
+  std::vector<spec::ManifestFile> manifests;
+  std::unordered_set<std::string> paths;
   for (const spec::Snapshot* snapshot : Retained(plan)) {
     if (snapshot->schema_id) used_schemas.insert(*snapshot->schema_id);
     FRAZIL_ASSIGN(const table::ManifestList list, plan.base.manifests().List(*snapshot));
-    for (const spec::ManifestFile& manifest : *list) used_specs.insert(manifest.partition_spec_id);
+    for (const spec::ManifestFile& manifest : *list) {
+      used_specs.insert(manifest.partition_spec_id);
+      if (paths.insert(manifest.manifest_path).second) manifests.push_back(manifest);
+    }
   }
   spec::update::RemovePartitionSpecs specs;
   for (const spec::PartitionSpec& spec : metadata.partition_specs) {
-    if (!used_specs.contains(spec.id())) specs.spec_ids.push_back(spec.id());
+    if (!spec.fields().empty() && !used_specs.contains(spec.id())) {
+      specs.spec_ids.push_back(spec.id());
+    } else {
+      used_schemas.insert(table::SchemaOfSpec(metadata, spec)->id());
+    }
+  }
+  FRAZIL_ASSIGN(const std::set<spec::FieldId> compared, ComparedFields(plan, manifests));
+  for (const spec::FieldId id : compared) {
+    if (const spec::SchemaPtr schema = SchemaOfField(metadata, id)) used_schemas.insert(schema->id());
   }
   spec::update::RemoveSchemas schemas;
   for (const spec::SchemaPtr& schema : metadata.schemas) {
@@ -101,20 +139,20 @@ Status AddUnusedDefinitions(const ExpiryPlan& plan, std::vector<spec::TableUpdat
 
 Result<std::vector<spec::TableUpdate>> UpdatesFor(const ExpiryPlan& plan, const ExpireOptions& options) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
+  const std::set<std::string> removed_refs(plan.retention.removed_refs.begin(), plan.retention.removed_refs.end());
+  std::vector<spec::TableUpdate> definitions;
+  if (options.clean_expired_metadata) FRAZIL_TRY(AddUnusedDefinitions(plan, definitions));
   std::vector<spec::TableUpdate> updates;
-  for (const std::string& ref : plan.retention.removed_refs) {
-    updates.emplace_back(spec::update::RemoveSnapshotRef{ref});
+  // Setting a ref to what it is changes nothing, but makes the catalog refuse when it has moved since: it may be young
+  // again, or need what goes.
+  for (const auto& [name, ref] : metadata.refs) {
+    const bool is_removed = removed_refs.contains(name);
+    if (!is_removed && plan.retention.expired.empty() && definitions.empty()) continue;
+    updates.emplace_back(spec::update::SetSnapshotRef{name, ref});
+    if (is_removed) updates.emplace_back(spec::update::RemoveSnapshotRef{name});
   }
-  if (!plan.retention.expired.empty()) {
-    // Changes nothing, but makes the catalog refuse when a ref has moved since: it may need what expires.
-    for (const auto& [name, ref] : metadata.refs) {
-      if (std::count(plan.retention.removed_refs.begin(), plan.retention.removed_refs.end(), name) == 0) {
-        updates.emplace_back(spec::update::SetSnapshotRef{name, ref});
-      }
-    }
-    updates.emplace_back(spec::update::RemoveSnapshots{plan.retention.expired});
-  }
-  if (options.clean_expired_metadata) FRAZIL_TRY(AddUnusedDefinitions(plan, updates));
+  if (!plan.retention.expired.empty()) updates.emplace_back(spec::update::RemoveSnapshots{plan.retention.expired});
+  std::move(definitions.begin(), definitions.end(), std::back_inserter(updates));
   // Only beside an expiry: the property is read where history is cut, and that is what expiry does.
   if (!plan.retention.expired.empty() && !plan.pins.property_updates.empty()) {
     updates.emplace_back(spec::update::SetProperties{plan.pins.property_updates});

@@ -1,6 +1,8 @@
 #include "frazil/maintain/expire_snapshots.h"
 
+#include <functional>
 #include <random>
+#include <utility>
 
 #include "frazil/maintain/maintain_test_support.h"
 #include "frazil/table/marker.h"
@@ -264,6 +266,123 @@ TEST(ExpireSnapshots, OldBranchesAndTagsGoAndMainNever) {
   ASSERT_THAT(result, IsOk());
   EXPECT_THAT(result->removed_refs, ElementsAre("old"));
   EXPECT_NE(test.metadata().FindSnapshot(first), nullptr) << "the other tag needs it";
+}
+
+/// Runs `action` once, between the plan and the commit of what `test` does next.
+void Meanwhile(TestTable& test, std::function<Status(table::Table& other)> action) {
+  test.decide = [&test, action = std::move(action), done = false](std::string_view operation) mutable -> Status {
+    if (operation != "commit.before" || std::exchange(done, true)) return {};
+    table::Table other = test.Other();
+    EXPECT_THAT(action(other), IsOk());
+    return {};
+  };
+}
+
+Status Update(table::Table& table, const std::vector<spec::TableUpdate>& updates, Clock& clock) {
+  return table::CommitUpdates(
+      table, [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> { return updates; }, clock);
+}
+
+TEST(ExpireSnapshots, AnAgedRefThatMovedMeanwhileStays) {
+  for (const bool expires : {true, false}) {
+    TestTable test;
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+    spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
+    ASSERT_THAT(SetRef(test, "old", tag), IsOk());
+    test.clock.Advance(2 * kDayMs);
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+    tag.snapshot_id = test.head().id;
+    Meanwhile(test, [&](table::Table& other) {
+      return Update(other, {spec::update::SetSnapshotRef{"old", tag}}, test.clock);
+    });
+    const auto result = ExpireSnapshots(test.table, expires ? KeepOnlyHeads(test) : ExpireOptions(), ContextOf(test));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_THAT(result->removed_refs, testing::IsEmpty());
+    EXPECT_EQ(test.metadata().refs.at("old").snapshot_id, tag.snapshot_id);
+  }
+}
+
+TEST(ExpireSnapshots, ARefThatIsMadeMeanwhileKeepsItsSnapshot) {
+  for (const spec::RefType type : {spec::RefType::kTag, spec::RefType::kBranch}) {
+    TestTable test;
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+    const spec::SnapshotId first = test.head().id;
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+    Meanwhile(test, [&](table::Table& other) {
+      return Update(other, {spec::update::SetSnapshotRef{"new", {.snapshot_id = first, .type = type}}}, test.clock);
+    });
+    const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_THAT(result->expired, testing::IsEmpty());
+    ASSERT_TRUE(test.metadata().refs.contains("new"));
+    EXPECT_NE(test.metadata().FindSnapshot(first), nullptr);
+    EXPECT_THAT(FilesOfSnapshots(test), IsSubsetOf(AllFiles(test)));
+  }
+}
+
+ExpireOptions CleanMetadata() {
+  ExpireOptions options;
+  options.clean_expired_metadata = true;
+  return options;
+}
+
+TEST(ExpireSnapshots, ASpecWithoutFieldsIsNeverRemoved) {
+  TestTable test({}, true);
+  ASSERT_THAT(
+      Update(test.table, {spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})}}, test.clock),
+      IsOk());
+  ASSERT_EQ(test.metadata().partition_specs.size(), 2U);
+  ASSERT_THAT(ExpireSnapshots(test.table, CleanMetadata(), ContextOf(test)), IsOk());
+  EXPECT_EQ(test.metadata().partition_specs.size(), 2U);
+}
+
+/// A second schema without the field `part`, which becomes the current one.
+std::vector<spec::TableUpdate> DropPart(const spec::TableMetadata& metadata) {
+  std::vector<spec::Field> fields = metadata.schema()->fields();
+  fields.pop_back();
+  return {spec::update::AddSchema{*spec::Schema::Make(spec::SchemaId{1}, std::move(fields))},
+          spec::update::SetCurrentSchema{spec::SchemaId{-1}}};
+}
+
+TEST(ExpireSnapshots, ASchemaThatOnlyAKeptSpecNeedsStays) {
+  TestTable test({}, true);
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1, {spec::Value(std::string("x"))})}), IsOk());
+  ASSERT_THAT(Update(test.table,
+                     {spec::update::AddPartitionSpec{spec::PartitionSpec(spec::SpecId{1}, {})},
+                      spec::update::SetDefaultSpec{spec::SpecId{-1}}},
+                     test.clock),
+              IsOk());
+  ASSERT_THAT(Update(test.table, DropPart(test.metadata()), test.clock), IsOk());
+  spec::DataFile landing = WrittenFile(test, "b", 1);
+  landing.spec_id = test.metadata().default_spec_id;
+  ASSERT_THAT(table::Append(test, {landing}), IsOk());
+  ExpireOptions options = KeepOnlyHeads(test);
+  options.clean_expired_metadata = true;
+  ASSERT_THAT(ExpireSnapshots(test.table, options, ContextOf(test)), IsOk());
+  ASSERT_EQ(test.metadata().snapshots.size(), 1U);
+  EXPECT_EQ(test.metadata().partition_specs.size(), 2U) << "a file has it";
+  EXPECT_EQ(test.metadata().schemas.size(), 2U) << "the type of its partition value";
+}
+
+TEST(ExpireSnapshots, DefinitionsStayWhenMainMovedMeanwhile) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const spec::PartitionSpec unused(spec::SpecId{1},
+                                   {{spec::FieldId{1}, spec::FieldId{1000}, "b", spec::Transform::Bucket(4)}});
+  ASSERT_THAT(Update(test.table, {spec::update::AddPartitionSpec{unused}}, test.clock), IsOk());
+  int num_commits = 0;
+  const auto append = [&](table::Table& other) -> Status {
+    FRAZIL_TRY(table::Commit(other, table::Adding({WrittenFile(test, "b", 1)}), test.clock));
+    return {};
+  };
+  Meanwhile(test, append);
+  test.decide = [&, raced = std::move(test.decide)](std::string_view operation) -> Status {
+    if (operation == "commit.before") ++num_commits;
+    return raced(operation);
+  };
+  ASSERT_THAT(ExpireSnapshots(test.table, CleanMetadata(), ContextOf(test)), IsOk());
+  EXPECT_EQ(num_commits, 2) << "decided again on what main needs now";
+  EXPECT_EQ(test.metadata().partition_specs.size(), 1U);
 }
 
 TEST(ExpireSnapshots, UnusedSpecsAndSchemasGoWhenAsked) {
