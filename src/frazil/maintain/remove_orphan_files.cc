@@ -68,8 +68,17 @@ Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableNa
   return {};
 }
 
-/// Files of a table that lies inside ours would all be orphans (rule 9).
-Status CheckNoOtherTableInside(const table::Table& table, const std::string& location) {
+/// Where files of a table may lie.
+std::vector<std::string> FoldersOf(const spec::TableMetadata& metadata) {
+  std::vector<std::string> folders = {metadata.location};
+  for (const char* key : {"write.data.path", "write.metadata.path"}) {
+    if (std::string folder = metadata.Property(key, ""); !folder.empty()) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+/// Files of another table would all be orphans: neither lies in the other (rule 9).
+Status CheckNoOtherTableThere(const table::Table& table, const std::string& location) {
   const FilePlace folder = PlaceOf(location);
   return ForEachOtherTable(*table.catalog(), table.name(), {}, [&](const catalog::TableName& name) -> Status {
     const auto other = table.catalog()->LoadTable(name);
@@ -83,28 +92,42 @@ Status CheckNoOtherTableInside(const table::Table& table, const std::string& loc
           Error(other.error())
               .WithContext(fmt::format("finding out where table {} lies; no file was deleted", name.ToString())));
     }
-    if (IsInside(PlaceOf(other->metadata->location), folder)) {
-      return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",
-                  name.ToString(), other->metadata->location);
+    for (const std::string& theirs : FoldersOf(*other->metadata)) {
+      if (IsInside(PlaceOf(theirs), folder)) {
+        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",
+                    name.ToString(), theirs);
+      }
+      if (IsInside(folder, PlaceOf(theirs))) {
+        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: the location lies in table {}: {}",
+                    name.ToString(), theirs);
+      }
     }
     return {};
   });
 }
 
 /// Outputs of unfinished rewrites of this machine (RewriteJournal keeps them as manifests).
-void AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
-  if (state_directory.empty()) return;
+Status AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
+  if (state_directory.empty()) return {};
+  const auto refusal = [](Error error) {
+    return tl::unexpected(std::move(error)
+                              .WithContext("the journal of rewrites cannot be read; no file was deleted")
+                              .WithHint("what it names may still be committed"));
+  };
   const auto io = io::MakeLocalFileIO();
   const auto files = io->List(state_directory + "/" + metadata.table_uuid.ToString() + "/journal");
-  if (!files) return;
+  if (!files) return refusal(files.error());
   for (const io::FileInfo& file : *files) {
     if (!file.path.ends_with(".avro")) continue;
     auto bytes = io->ReadFile(file.path);
-    if (!bytes) continue;
+    // Of a group that was committed or given up meanwhile.
+    if (!bytes && bytes.error().code() == ErrorCode::kNotFound) continue;
+    if (!bytes) return refusal(std::move(bytes).error());
     const auto entries = format::ReadManifestBytes(*std::move(bytes), file.path);
-    if (!entries) continue;
+    if (!entries) return refusal(entries.error());
     for (const spec::ManifestEntry& entry : *entries) live.Add(entry.data_file.file_path);
   }
+  return {};
 }
 
 /// One run.
@@ -131,7 +154,7 @@ class OrphanRun {
     // After the listing: a file that was committed in between must be seen as live.
     FRAZIL_TRY(table_.Refresh());
     FRAZIL_TRY(AddEverythingLive(table_, live_));
-    AddJournalled(context_.state_directory, *table_.metadata(), live_);
+    FRAZIL_TRY(AddJournalled(context_.state_directory, *table_.metadata(), live_));
     result_.num_live = static_cast<int64_t>(live_.size());
     FRAZIL_TRY(Compare(listed));
     FRAZIL_TRY(CheckBreaker());
@@ -267,7 +290,7 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
     return Fail(ErrorCode::kInvalidArgument,
                 "Cannot delete orphan files: GC is disabled (deleting files may corrupt other tables)");
   }
-  FRAZIL_TRY(CheckNoOtherTableInside(table, options.location.empty() ? table.metadata()->location : options.location));
+  FRAZIL_TRY(CheckNoOtherTableThere(table, options.location.empty() ? table.metadata()->location : options.location));
   if (options.dry_run) return OrphanRun(table, options, context).Run();
   RunRecorder recorder(context, table, "remove_orphan_files");
   auto result = OrphanRun(table, options, context).Run();

@@ -38,9 +38,9 @@ struct OrphanResult {
 ///
 /// Lists first, then loads the metadata: what was committed meanwhile is seen as live. Kept: hidden names (`_...`, `.`)
 /// except partition folders, files not strictly older than `older_than`, everything changed since a live lease of a
-/// writer began, what local journals of unfinished work name. kInvalidArgument when another table lies in the location,
+/// writer began, what local journals of unfinished work name. kInvalidArgument when another table lies in the location or around it,
 /// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours;
-/// kResourceExhausted from the circuit breaker. Then nothing is deleted.
+/// kResourceExhausted from the circuit breaker; an error when a journal cannot be read. Then nothing is deleted.
 Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions& options,
                                        const table::ProcedureContext& context);
 

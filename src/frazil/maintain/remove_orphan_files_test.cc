@@ -1,5 +1,8 @@
 #include "frazil/maintain/remove_orphan_files.h"
 
+#include <filesystem>
+
+#include "frazil/base/uuid.h"
 #include "frazil/maintain/maintain_test_support.h"
 
 namespace frazil::maintain {
@@ -149,6 +152,42 @@ TEST(RemoveOrphanFiles, ATableInsideTheLocationIsRefused) {
   ASSERT_THAT(test.inner->CreateTable({{"db"}, "inner"}, std::move(request)), IsOk());
   EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test)),
               IsError(ErrorCode::kInvalidArgument, "table db.inner lies in the location"));
+}
+
+TEST(RemoveOrphanFiles, ALocationInsideAnotherTableIsRefused) {
+  TestTable test;
+  spec::CreateTableRequest request;
+  request.schema = test.metadata().schema();
+  request.location = "memory:/elsewhere/other";
+  request.properties = {{"write.data.path", "memory:/data/other"}, {"write.metadata.path", "memory:/metadata/other"}};
+  ASSERT_THAT(test.inner->CreateTable({{"db"}, "other"}, std::move(request)), IsOk());
+  OrphanOptions options = AnyAge();
+  for (const char* location : {"memory:/elsewhere/other/data", "memory:/elsewhere/other", "memory:/data/other/2026",
+                               "memory:/metadata/other", "memory:/data", "memory:/metadata"}) {
+    options.location = location;
+    EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)),
+                IsError(ErrorCode::kInvalidArgument, "cannot remove orphan files"))
+        << location;
+  }
+  options.location = test.metadata().location + "/data";
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)), IsOk());
+}
+
+TEST(RemoveOrphanFiles, AJournalThatCannotBeReadDeletesNothing) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  const std::filesystem::path state =
+      std::filesystem::path(::testing::TempDir()) / ("frazil-orphans-" + Uuid::Random().ToString());
+  const std::string journalled = state / test.metadata().table_uuid.ToString() / "journal" / "x.avro";
+  ASSERT_THAT(io::MakeLocalFileIO()->WriteFile(journalled, AsBytes("torn")), IsOk());
+  table::ProcedureContext context = ContextOf(test);
+  context.state_directory = state;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), context), Not(IsOk()));
+  EXPECT_THAT(AllFiles(test), Contains(orphan));
+  ASSERT_THAT(io::MakeLocalFileIO()->Delete({journalled}), IsOk());
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), context)), ElementsAre(orphan));
+  std::filesystem::remove_all(state);
 }
 
 TEST(RemoveOrphanFiles, TooManyOrphansStopTheRun) {
