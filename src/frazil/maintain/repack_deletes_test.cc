@@ -88,5 +88,19 @@ TEST(RewriteDeletionVectors, ALostRaceChoosesAnewAndLeavesNoFile) {
   }
 }
 
+TEST(RewritePositionDeleteFiles, OptionsAreReadAsThoseOfDataFiles) {
+  using OptionMap = std::map<std::string, std::string>;
+  TestTable test;
+  const auto run = [&](const OptionMap& options) {
+    return Call("rewrite_position_delete_files", ContextOf(test), {{"table", std::string("t")}, {"options", options}});
+  };
+  EXPECT_THAT(run({{"rewrite-all", "TRUE"}, {"min-input-files", "2"}, {"max-file-group-size-bytes", "100"}}), IsOk());
+  EXPECT_THAT(run({{"rewrite-all", "yes"}}), IsError(ErrorCode::kInvalidArgument, "must be true or false"));
+  EXPECT_THAT(run({{"min-input-files", "0"}}), IsError(ErrorCode::kInvalidArgument, "must be above 0"));
+  EXPECT_THAT(run({{"target-file-size-bytes", "x"}}), IsError(ErrorCode::kInvalidArgument, "must be a number"));
+  EXPECT_THAT(run({{"max-files-to-rewrite", "1"}}), IsError(ErrorCode::kNotSupported, "max-files-to-rewrite"));
+  EXPECT_THAT(run({{"delete-ratio-threshold", "1"}}), IsError(ErrorCode::kInvalidArgument, "has no option"));
+}
+
 }  // namespace
 }  // namespace frazil::maintain

@@ -19,12 +19,12 @@ enum class RewriteJobOrder { kNone, kBytesAscending, kBytesDescending, kFilesAsc
 /// Options of `rewrite_data_files`, by Spark's keys and defaults (spec section 9.1).
 struct RewriteOptions {
   enum class Strategy { kBinPack, kSort } strategy = Strategy::kBinPack;
-  std::optional<spec::SortOrder> sort_order;  ///< kSort; none: the table's
-  expr::ExpressionPtr where;                  ///< null: all; files that may match
-  std::string where_text;                     ///< for history and explain
-  int64_t target_file_size_bytes = 0;         ///< 0: write.target-file-size-bytes
-  int64_t min_file_size_bytes = 0;            ///< 0: 75 % of the target
-  int64_t max_file_size_bytes = 0;            ///< 0: 180 %
+  std::optional<spec::SortOrder> sort_order;   ///< kSort; none: the table's
+  expr::ExpressionPtr where;                   ///< null: all; files that may match
+  std::string where_text;                      ///< for history and explain
+  int64_t target_file_size_bytes = 0;          ///< 0: write.target-file-size-bytes
+  std::optional<int64_t> min_file_size_bytes;  ///< none: 75 % of the target; 0: no file is too small
+  int64_t max_file_size_bytes = 0;             ///< 0: 180 %
   int64_t min_input_files = 5;
   bool rewrite_all = false;
   int64_t max_file_group_size_bytes = 107'374'182'400;

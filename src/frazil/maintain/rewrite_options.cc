@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "frazil/maintain/rewrite_data_files.h"
+#include "frazil/spec/ascii.h"
 #include "frazil/spec/schema.h"
 
 namespace frazil::maintain {
@@ -28,9 +29,17 @@ Result<Number> ParsePositive(const std::string& key, const std::string& text) {
   return number;
 }
 
+/// Zero or above.
+template <typename Number>
+Result<Number> ParseNotNegative(const std::string& key, const std::string& text) {
+  FRAZIL_ASSIGN(const Number number, ParseNumber<Number>(key, text));
+  if (!(number >= 0)) return Fail(ErrorCode::kInvalidArgument, "option {} must not be below 0: {}", key, text);
+  return number;
+}
+
 Result<bool> ParseBool(const std::string& key, const std::string& text) {
-  if (text == "true" || text == "TRUE" || text == "True") return true;
-  if (text == "false" || text == "FALSE" || text == "False") return false;
+  if (spec::EqualsAnyCase(text, "true")) return true;
+  if (spec::EqualsAnyCase(text, "false")) return false;
   return Fail(ErrorCode::kInvalidArgument, "option {} must be true or false: {}", key, text);
 }
 
@@ -59,7 +68,7 @@ const std::map<std::string, Reader>& Readers() {
   using O = RewriteOptions;
   static const std::map<std::string, Reader> readers = {
       {"target-file-size-bytes", Into(&O::target_file_size_bytes, ParsePositive<int64_t>)},
-      {"min-file-size-bytes", Into(&O::min_file_size_bytes, ParseNumber<int64_t>)},
+      {"min-file-size-bytes", Into(&O::min_file_size_bytes, ParseNotNegative<int64_t>)},
       {"max-file-size-bytes", Into(&O::max_file_size_bytes, ParsePositive<int64_t>)},
       {"min-input-files", Into(&O::min_input_files, ParsePositive<int64_t>)},
       {"rewrite-all", Into(&O::rewrite_all, ParseBool)},

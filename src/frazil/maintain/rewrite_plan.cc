@@ -278,7 +278,7 @@ Result<OutputSizes> OutputSizes::Make(const RewriteOptions& options, const spec:
     return Fail(ErrorCode::kInvalidArgument, "target-file-size-bytes must be at least 1: {}", sizes.target_);
   }
   const auto share = [&](double of) { return static_cast<int64_t>(static_cast<double>(sizes.target_) * of); };
-  sizes.min_ = options.min_file_size_bytes > 0 ? options.min_file_size_bytes : share(0.75);
+  sizes.min_ = options.min_file_size_bytes.value_or(share(0.75));
   sizes.max_ = options.max_file_size_bytes > 0 ? options.max_file_size_bytes : share(1.8);
   if (sizes.target_ <= sizes.min_ && sizes.target_ > 1) {
     return Fail(ErrorCode::kInvalidArgument, "target-file-size-bytes must be above min-file-size-bytes: {} and {}",

@@ -61,6 +61,17 @@ TEST(OutputSizes, RefuseOptionsThatContradictEachOther) {
   EXPECT_THAT(OutputSizes::Make(options, test.metadata()), IsError(ErrorCode::kInvalidArgument, ""));
 }
 
+TEST(RewritePlan, NoFileIsTooSmallWhenTheSmallestSizeIsZero) {
+  const auto options = RewriteOptions::Parse({{"target-file-size-bytes", "1000"}, {"min-file-size-bytes", "0"}});
+  ASSERT_THAT(options, IsOk());
+  table::TestTable test;
+  for (int i = 0; i < 8; ++i) ASSERT_THAT(table::Append(test, {Sized("f" + std::to_string(i), 100)}), IsOk());
+  EXPECT_THAT(PlanRewrite(test.table, SmallTarget())->groups, SizeIs(1));
+  EXPECT_THAT(PlanRewrite(test.table, *options)->groups, IsEmpty());
+  EXPECT_THAT(RewriteOptions::Parse({{"min-file-size-bytes", "-1"}}),
+              IsError(ErrorCode::kInvalidArgument, "must not be below 0"));
+}
+
 TEST(RewritePlan, TakesFilesOfWrongSizesWhereThereAreEnough) {
   table::TestTable test;
   ASSERT_THAT(

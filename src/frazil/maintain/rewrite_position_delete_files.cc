@@ -3,7 +3,6 @@
 // never a part of it, so that no data file ends up with two vectors.
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/repack_deletes.h"
+#include "frazil/maintain/rewrite_data_files.h"
 
 namespace frazil::maintain {
 namespace {
@@ -28,28 +28,28 @@ Result<Options> OptionsOf(const std::map<std::string, std::string>& given) {
                                                   "min-file-size-bytes",
                                                   "max-file-size-bytes",
                                                   "max-file-group-size-bytes",
-                                                  "max-files-to-rewrite",
                                                   "max-concurrent-file-group-rewrites",
                                                   "partial-progress.enabled",
                                                   "partial-progress.max-commits",
                                                   "rewrite-job-order"};
-  Options options;
   for (const auto& [key, text] : given) {
-    if (key == "rewrite-all") {
-      options.rewrite_all = text == "true";
-    } else if (key == "min-input-files") {
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.min_input_files);
-      if (error != std::errc() || end != text.data() + text.size() || options.min_input_files < 1) {
-        return Fail(ErrorCode::kInvalidArgument, "option {} must be a number above 0: {}", key, text);
-      }
-    } else if (std::count(kKnown.begin(), kKnown.end(), key) == 0) {
-      const std::string nearest = spec::NearestName(key, kKnown);
-      Error error(ErrorCode::kInvalidArgument, "rewrite_position_delete_files has no option " + key);
-      return tl::unexpected(nearest.empty() ? std::move(error)
-                                            : std::move(error).WithHint("did you mean " + nearest + "?"));
+    if (std::count(kKnown.begin(), kKnown.end(), key) > 0) continue;
+    if (key == "max-files-to-rewrite") {
+      return tl::unexpected(
+          Error(ErrorCode::kNotSupported,
+                "rewrite_position_delete_files with max-files-to-rewrite is not supported yet: " + text)
+              .WithHint("a condition (where) limits what is rewritten"));
     }
-    // The others shape groups of files; here a group is one data file.
+    const std::string nearest = spec::NearestName(key, kKnown);
+    Error error(ErrorCode::kInvalidArgument, "rewrite_position_delete_files has no option " + key);
+    return tl::unexpected(nearest.empty() ? std::move(error)
+                                          : std::move(error).WithHint("did you mean " + nearest + "?"));
   }
+  // By the same rules. The others shape groups of files; here a group is one data file.
+  FRAZIL_ASSIGN(const RewriteOptions parsed, RewriteOptions::Parse(given));
+  Options options;
+  options.rewrite_all = parsed.rewrite_all;
+  options.min_input_files = parsed.min_input_files;
   return options;
 }
 
