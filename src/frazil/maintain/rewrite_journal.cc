@@ -128,6 +128,17 @@ void RewriteJournal::Remove(const std::string& id) {
   }
 }
 
+Status RewriteJournal::CheckOutputs(const table::Table& table, const RewrittenGroup& group) {
+  for (const spec::DataFile& output : group.outputs) {
+    FRAZIL_ASSIGN(const std::unique_ptr<io::InputFile> file, table.io()->Open(output.file_path));
+    if (file->size_bytes() != output.file_size_in_bytes) {
+      return Fail(ErrorCode::kCorruptData, "an uncommitted file has {} bytes, not {}: {}", file->size_bytes(),
+                  output.file_size_in_bytes, output.file_path);
+    }
+  }
+  return {};
+}
+
 Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, const std::string& id,
                                                    const Clock& clock) const {
   const spec::TableMetadata& metadata = *table.metadata();
@@ -162,13 +173,7 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   if (row_map->outputs().size() != group.outputs.size()) {
     return Fail(ErrorCode::kCorruptData, "journal entry and outputs differ: {}", id);
   }
-  for (const spec::DataFile& output : group.outputs) {
-    FRAZIL_ASSIGN(const std::unique_ptr<io::InputFile> file, table.io()->Open(output.file_path));
-    if (file->size_bytes() != output.file_size_in_bytes) {
-      return Fail(ErrorCode::kCorruptData, "an uncommitted file has {} bytes, not {}: {}", file->size_bytes(),
-                  output.file_size_in_bytes, output.file_path);
-    }
-  }
+  FRAZIL_TRY(CheckOutputs(table, group));
   FRAZIL_ASSIGN(found.was_sent, files_->Exists(folder_ + id + kSent));
   return found;
 }

@@ -36,6 +36,9 @@ class RewriteJournal {
   /// After it was committed, or its outputs are gone. Best effort.
   void Remove(const std::string& id);
 
+  /// Whether the outputs are as they were written: kNotFound or kCorruptData naming one that is not.
+  static Status CheckOutputs(const table::Table& table, const RewrittenGroup& group);
+
   struct Found {
     RewrittenGroup group;
     bool was_sent = false;

@@ -135,6 +135,29 @@ TEST_F(RewriteJournalTest, UncommittedFilesOlderThanTwelveHoursAreNotUsed) {
   EXPECT_THAT(notices, ElementsAre(HasSubstr("too old")));
 }
 
+TEST_F(RewriteJournalTest, AGroupWhoseFilesVanishedBeforeALateCommitIsDropped) {
+  const std::vector<std::string> before = RowsOf(table_.table);
+  std::set<std::string> live;
+  for (const table::LiveDataFile& file : LiveOf(table_.table).data_files) live.insert(file.file.file_path);
+  table::ProcedureContext context{.clock = &table_.clock};
+  context.on_progress = [&](const table::ProcedureProgress& progress) {
+    if (progress.phase != "committing") return;
+    table_.clock.Advance(RewriteJournal::kMaxAgeMs + 1);
+    const auto files = table_.io->List(table_.table.metadata()->location + "/data");
+    ASSERT_THAT(files, IsOk());
+    for (const io::FileInfo& file : *files) {
+      if (file.path.ends_with(".parquet") && !live.contains(file.path)) {
+        EXPECT_THAT(table_.io->Delete({file.path}), IsOk());
+      }
+    }
+  };
+  const auto result = RewriteDataFiles(table_.table, AllFiles(), context);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->groups, 0);
+  EXPECT_THAT(result->dropped_reasons, SizeIs(1));
+  EXPECT_EQ(RowsOf(table_.table), before);
+}
+
 TEST_F(RewriteJournalTest, AGroupWithoutItsFilesIsForgotten) {
   const PausedRewrite paused = Interrupted();
   ASSERT_THAT(table_.io->Delete({paused.groups[0].outputs[0].file_path}), IsOk());

@@ -118,25 +118,52 @@ Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, st
   return ParallelFor(context_.executor, lanes, run_lane);
 }
 
-Status RewriteRun::Commit(const std::vector<const RewrittenGroup*>& groups, const std::vector<bool>& keep_outputs) {
+void RewriteRun::Drop(const RewrittenGroup& group, const std::string& reason) {
+  journal_.Remove(group.id);
+  ++result_.dropped_groups;
+  result_.failed_data_files += static_cast<int64_t>(group.sources.size());
+  result_.dropped_reasons.push_back(fmt::format("{}: {}", group.partition, reason));
+  Notice("a file group was dropped, the next run plans it again: " + result_.dropped_reasons.back());
+}
+
+Status RewriteRun::DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs) {
+  std::vector<const RewrittenGroup*> usable;
+  std::vector<bool> keep_usable;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (clock().NowMs() - groups[i]->finished_at_ms > RewriteJournal::kMaxAgeMs) {
+      if (const Status there = RewriteJournal::CheckOutputs(table_, *groups[i]); !there) {
+        const ErrorCode code = there.error().code();
+        if (code != ErrorCode::kNotFound && code != ErrorCode::kCorruptData) return there;
+        Drop(*groups[i], there.error().ToString());
+        continue;
+      }
+    }
+    usable.push_back(groups[i]);
+    keep_usable.push_back(keep_outputs[i]);
+  }
+  groups = std::move(usable);
+  keep_outputs = std::move(keep_usable);
+  return {};
+}
+
+Status RewriteRun::Commit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs) {
   Progress("committing");
+  FRAZIL_TRY(DropVanished(groups, keep_outputs));
+  if (groups.empty()) return {};
   for (const RewrittenGroup* group : groups) FRAZIL_TRY(journal_.MarkSent(*group));
   SyncPoint::Hit("rewrite.commit.before");
   RewriteCommit commit(groups, keep_outputs, {.use_starting_sequence_number = options_.use_starting_sequence_number});
   FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
   SyncPoint::Hit("rewrite.commit.after");
   for (size_t i = 0; i < groups.size(); ++i) {
-    journal_.Remove(groups[i]->id);
     if (outcome.is_committed[i]) {
+      journal_.Remove(groups[i]->id);
       ++result_.groups;
       result_.rows_carried += groups[i]->num_rows();
       result_.written_bytes += groups[i]->output_bytes();
       continue;
     }
-    ++result_.dropped_groups;
-    result_.failed_data_files += static_cast<int64_t>(groups[i]->sources.size());
-    result_.dropped_reasons.push_back(fmt::format("{}: {}", groups[i]->partition, outcome.drop_reasons[i]));
-    Notice("a file group was dropped, the next run plans it again: " + result_.dropped_reasons.back());
+    Drop(*groups[i], outcome.drop_reasons[i]);
   }
   if (outcome.snapshot_id) ++result_.commits;
   result_.rewritten_data_files += outcome.num_removed_data_files;
