@@ -67,7 +67,10 @@ class OlderDuplicates : public table::SnapshotChange {
       if (outcome.error().code() != ErrorCode::kCommitUnknown) DeleteWritten(table, 0);
       return tl::unexpected(outcome.error());
     }
-    DeleteWritten(table, static_cast<size_t>(outcome->committed_attempt));
+    // Attempt 0 with a snapshot: it is true, and nobody can say which attempt's it is. Then all stay.
+    if (outcome->committed_attempt > 0 || !outcome->snapshot_id) {
+      DeleteWritten(table, static_cast<size_t>(outcome->committed_attempt));
+    }
     FRAZIL_TRY(index_.FollowTo(table, table.metadata()->current_snapshot(), {}));
     const auto attempt = static_cast<size_t>(outcome->committed_attempt);
     return attempt == 0 ? 0 : num_deleted_by_attempt_[attempt - 1];
