@@ -168,7 +168,8 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   FRAZIL_ASSIGN(const int threads, context.threads());
   FRAZIL_ASSIGN(MemoryBudget* const budget, context.budget());
   Executor executor(threads);
-  FRAZIL_ASSIGN(const service::PipelineResources resources, MakeResources(context, options, executor));
+  FRAZIL_ASSIGN(service::PipelineResources resources, MakeResources(context, options, executor));
+  resources.num_pipelines = std::max<int64_t>(1, static_cast<int64_t>(configs->size()));
 
   std::vector<service::PipelineMember> members;
   for (const service::PipelineConfig& pipeline : *configs) members.push_back(service::MemberOf(pipeline, resources));

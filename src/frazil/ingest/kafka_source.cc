@@ -514,7 +514,7 @@ Result<std::unique_ptr<RecordSource>> MakeKafkaSource(const KafkaSourceOptions& 
   MemoryBudget::Reservation reservation;
   int64_t bytes = kDefaultQueueBytes;
   if (options.budget != nullptr) {
-    bytes = std::clamp(options.budget->limit_bytes() / 8, kMinQueueBytes, kMaxQueueBytes);
+    bytes = std::clamp(options.budget->limit_bytes() / 8 / options.num_sharers, kMinQueueBytes, kMaxQueueBytes);
     FRAZIL_ASSIGN(reservation, options.budget->Reserve(bytes, "the queue of fetched Kafka records"));
   }
   const auto set = [&](const char* name, std::string value) { config.values.insert_or_assign(name, std::move(value)); };

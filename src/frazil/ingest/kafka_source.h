@@ -15,8 +15,10 @@ struct KafkaSourceOptions {
   std::string topic;
   KafkaProperties properties;  ///< as below `properties.` in a configuration: the Java client's names
   bool with_headers = false;   ///< fill SourceRecord::headers
-  /// The queue of fetched records is counted here and takes an eighth of it at most; null: 64 MiB.
+  /// The queue of fetched records is counted here and takes an eighth of it at most, together with those of the others
+  /// that share it; null: 64 MiB.
   MemoryBudget* budget = nullptr;
+  int64_t num_sharers = 1;
   std::function<void(const std::string&)> on_notice;  ///< one line for people
 };
 

@@ -24,6 +24,11 @@ TEST(KafkaSource, TheQueueIsReservedFromTheBudgetAndGivenBack) {
     EXPECT_THAT(budget.Reserve(int64_t{500} << 20, "the rest"), IsError(ErrorCode::kResourceExhausted, ""));
   }
   EXPECT_EQ(budget.used_bytes(), 0);
+  options.num_sharers = 4;
+  {
+    ASSERT_OK_AND_ASSIGN(const auto source, MakeKafkaSource(options));
+    EXPECT_EQ(budget.used_bytes(), int64_t{16} << 20) << "a quarter of the eighth";
+  }
   MemoryBudget small(int64_t{1} << 20);
   options.budget = &small;
   EXPECT_THAT(MakeKafkaSource(options), IsError(ErrorCode::kResourceExhausted, "Kafka"));

@@ -17,6 +17,10 @@ namespace {
 
 using ingest::RecordFormat;
 
+/// A batch coexists with the one being committed and with what is made of it: the part of the memory limit that all
+/// batches may take.
+constexpr int64_t kBatchShareOfLimit = 8;
+
 class IngestPipeline : public ServedPipeline {
  public:
   explicit IngestPipeline(std::unique_ptr<ingest::Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
@@ -111,11 +115,13 @@ Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const Pipel
 }
 
 Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(const PipelineConfig& config, MemoryBudget* budget,
-                                                                 std::function<void(const std::string&)> on_notice) {
+                                                                 std::function<void(const std::string&)> on_notice,
+                                                                 int64_t num_sharers) {
   return ingest::MakeKafkaSource({.topic = config.topic,
                                   .properties = config.kafka_properties,
                                   .with_headers = WantsHeaders(config),
                                   .budget = budget,
+                                  .num_sharers = num_sharers,
                                   .on_notice = std::move(on_notice)});
 }
 
@@ -143,7 +149,7 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   }
   FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
   FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
-  FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice));
+  FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
   FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema()));
   FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config));
 
@@ -155,6 +161,10 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   options.index_directory = resources.index_directory ? resources.index_directory(*table.metadata()) : "";
   options.executor = resources.executor;
   options.budget = resources.budget;
+  if (options.budget != nullptr) {
+    options.commit_max_bytes = std::min(options.commit_max_bytes,
+                                        options.budget->limit_bytes() / kBatchShareOfLimit / resources.num_pipelines);
+  }
   options.on_notice = std::move(on_notice);
   return std::make_unique<IngestPipeline>(std::make_unique<ingest::Pipeline>(
       std::move(table), std::move(source), std::move(decoder), std::move(dead_letters), std::move(options)));

@@ -29,6 +29,7 @@ struct PipelineResources {
   std::function<std::string(const spec::TableMetadata&)> index_directory;
   Executor* executor = nullptr;
   MemoryBudget* budget = nullptr;
+  int64_t num_pipelines = 1;  ///< that share the budget
   std::string writer;
   bool upgrade_table = false;
   bool is_bounded = false;  ///< all of them, whatever their configuration says
@@ -43,7 +44,7 @@ Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const Pipel
 /// The topic. kUnavailable, kInvalidArgument, kNotSupported naming properties of Kafka.
 Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(
     const PipelineConfig& config, MemoryBudget* budget = nullptr,
-    std::function<void(const std::string&)> on_notice = nullptr);
+    std::function<void(const std::string&)> on_notice = nullptr, int64_t num_sharers = 1);
 
 /// Null where records need no registry.
 Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config);
