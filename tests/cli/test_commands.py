@@ -153,8 +153,10 @@ def test_table_commands(people):
 
 
 def test_what_is_not_there_yet_is_refused_by_name(people):
-    done = people.run("sql", "-e", "CALL system.expire_snapshots('demo.people')", check=False)
-    assert done.returncode == 1 and "call" in done.stderr.lower() and "not supported" in done.stderr.lower(), done.stderr
+    done = people.run("sql", "-e", "CREATE VIEW demo.v AS SELECT 1", check=False)
+    assert done.returncode == 1 and "create view" in done.stderr.lower() and "not supported" in done.stderr.lower(), done.stderr
+    done = people.run("sql", "-e", "CALL system.add_files('demo.people', 'x')", check=False)
+    assert done.returncode == 1 and "add_files" in done.stderr and "not supported" in done.stderr.lower(), done.stderr
     for name in ("rows.csv", "rows.avro", "rows.parquet"):
         (people.folder / name).write_text("x")
         done = people.run("ingest", "--from", name, "--table", "demo.people", check=False)

@@ -20,8 +20,8 @@ DAY_S = 24 * 3600
 
 @pytest.fixture
 def events(home):
-    """20 commits of small files; some rows were updated, so some files have vectors."""
-    records = [upsert({"id": i % 90}, day=f"2026-11-{1 + i % 9:02}", kind="ab"[i % 2], v=f"v{i}") for i in range(100)]
+    """20 commits of small files; rows of ten of them were updated, so those have vectors."""
+    records = [upsert({"id": i if i < 90 else (i - 90) * 9}, day=f"2026-11-{1 + i % 9:02}", kind="ab"[i % 2], v=f"v{i}") for i in range(100)]
     home.ingest(records, TABLE, "--create", "--columns", COLUMNS, "--commit-every", "5")
     assert len(data_files(home)) == 20
     return home

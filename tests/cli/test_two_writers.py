@@ -32,11 +32,11 @@ def test_each_of_600_commits_of_two_processes_is_there_once(home):
     assert home.sql("SELECT writer, count(*) AS n, count(DISTINCT i) AS distinct_n, min(i) AS low, max(i) AS high "
                     "FROM demo.shared GROUP BY writer ORDER BY writer") == [
         {"writer": w, "n": COMMITS, "distinct_n": COMMITS, "low": 0, "high": COMMITS - 1} for w in range(2)]
-    assert home.sql("SELECT count(*) AS n, count(DISTINCT _row_id) AS ids, max(_row_id) AS high FROM demo.shared") == [
-        {"n": 2 * COMMITS, "ids": 2 * COMMITS, "high": 2 * COMMITS - 1}]
     metadata = home.metadata("demo.shared")
+    # Ids are never given twice; merged manifests leave gaps between them (spec section 3.7).
+    (ids,) = home.sql("SELECT count(*) AS n, count(DISTINCT _row_id) AS ids, max(_row_id) AS high FROM demo.shared")
+    assert (ids["n"], ids["ids"]) == (2 * COMMITS, 2 * COMMITS) and ids["high"] < metadata["next-row-id"]
     assert sorted(s["sequence-number"] for s in metadata["snapshots"]) == list(range(1, 2 * COMMITS + 1))
     # One line of history: each commit stands on the one before it.
     by_number = sorted(metadata["snapshots"], key=lambda s: s["sequence-number"])
     assert [s.get("parent-snapshot-id") for s in by_number] == [None] + [s["snapshot-id"] for s in by_number[:-1]]
-    assert metadata["next-row-id"] == 2 * COMMITS
