@@ -74,15 +74,18 @@ class FlinkSink:
     def record(self, schema, values):
         record = self.jvm.org.apache.iceberg.data.GenericRecord.create(schema)
         for name, value in zip(COLUMNS, values):
-            # py4j makes small numbers Integers, and the columns are long.
-            record.setField(name, self.jvm.java.lang.Long.valueOf(value) if isinstance(value, int) else value)
+            record.setField(name, value)
         return record
+
+
+# py4j hands small numbers over as Integer, and the columns are long.
+BEYOND_INT = 1 << 40
 
 
 def changes(chance, count):
     for number in range(count):
-        user = chance.randrange(60)
-        yield user % 3, user, "k", None if chance.random() < 0.1 else f"v{chance.random()}"
+        user = BEYOND_INT + chance.randrange(60)
+        yield BEYOND_INT + user % 3, user, "k", None if chance.random() < 0.1 else f"v{chance.random()}"
 
 
 def test_takes_over_where_flink_stood(home, broker, registry, flink):
