@@ -2,21 +2,22 @@
 without, and Spark changes and rewrites them."""
 
 from home import tombstone, upsert
-from table_layout import check_layout, entries_of
+from table_layout import check_layout
 
 COLUMNS = "id bigint not null, name string, n int"
 NAMES = ["id", "name", "n"]
 
 
-def landed(table) -> list:
-    """Live data files of specs without fields."""
-    empty = {spec.spec_id for spec in table.specs().values() if not spec.fields}
-    return [file for file in entries_of(table, table.current_snapshot()) if int(file.content) == 0 and file.spec_id in empty]
+def landed(home) -> list:
+    """Rows of each live data file in a spec without fields."""
+    empty = {spec["spec-id"] for spec in home.metadata("t.land")["partition-specs"] if not spec["fields"]}
+    files = home.sql("SELECT spec_id, record_count FROM t.land.data_files")
+    return [file["record_count"] for file in files if file["spec_id"] in empty]
 
 
 def expect_equal(all_engines, expected):
     ours = all_engines.frazil.rows("t.land", NAMES)
-    assert ours == sorted(expected)
+    assert ours == sorted(expected, key=repr)
     for engine in all_engines.all[1:]:
         assert engine.rows("t.land", NAMES) == ours, engine.name
     for key in (3, 17, 151, 999):
@@ -30,12 +31,12 @@ def test_engines_read_change_and_rewrite_landing_files(home, all_engines):
     rows = {i: (i, f"name {i % 7}", i * 3) for i in range(200)}
     home.ingest([upsert({"id": i}, name=f"name {i}", n=i) for i in range(20)], "t.land", "--create", "--columns", COLUMNS,
                 "--partition-by", "bucket(4, id)")
-    assert not landed(all_engines.pyiceberg.load("t.land"))
+    assert not landed(home)
     home.sql("ALTER TABLE t.land SET TBLPROPERTIES ('frazil.write.landing' = 'always')")
     home.ingest([upsert({"id": i}, name=name, n=n) for i, name, n in rows.values()], "t.land")
 
+    assert landed(home) == [200]
     table = all_engines.pyiceberg.load("t.land")
-    assert [file.record_count for file in landed(table)] == [200]
     assert len(table.spec().fields) == 1, "the default spec stays"
     check_layout(table)
     expect_equal(all_engines, rows.values())
@@ -55,7 +56,7 @@ def test_engines_read_change_and_rewrite_landing_files(home, all_engines):
     before = all_engines.spark.sql(lineage)
     all_engines.spark.sql("CALL {c}.system.rewrite_data_files(table => 't.land', options => map('rewrite-all', 'true'))")
     assert all_engines.spark.sql(lineage) == before
-    assert not landed(all_engines.pyiceberg.load("t.land"))
+    assert not landed(home)
     expect_equal(all_engines, rows.values())
     home.ingest([upsert({"id": 3}, name="after", n=2), upsert({"id": 500}, name="new", n=5)], "t.land")
     rows[3], rows[500] = (3, "after", 2), (500, "new", 5)
