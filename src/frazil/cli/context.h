@@ -24,7 +24,7 @@ struct GlobalOptions {
   std::optional<std::string> config_file;
   std::vector<std::string> overrides;
   std::string catalog;
-  std::string output;  ///< empty: by whether stdout is a terminal
+  std::string output;     ///< empty: by whether stdout is a terminal
   std::string log_level;  ///< empty: as the command wants it
   std::string log_format = "text";
   std::string progress = "auto";

@@ -119,7 +119,7 @@ TEST(PipelineReport, IsStaleWhenCommitsAreLateAndThereIsSomethingToCommit) {
   report.status.committed[0].next = 8;
   EXPECT_FALSE(report.IsStale(9'000'000));
   report.status.lag_records.reset();
-  EXPECT_TRUE(report.IsStale(9'000'000));  // nobody knows: better once too often
+  EXPECT_TRUE(report.IsStale(9'000'000));        // nobody knows: better once too often
   report.status.commit_interval_ms = 1'000'000;  // stretched
   EXPECT_FALSE(report.IsStale(9'000'000));
   EXPECT_TRUE(report.IsStale(19'000'000));
