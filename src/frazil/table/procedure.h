@@ -70,8 +70,8 @@ struct ProcedureContext {
   Clock* clock = nullptr;          ///< null: the system's
   /// $FRAZIL_HOME/state: journals, runs and key indexes of tables, by uuid. Empty: nothing is kept between calls.
   std::string state_directory;
-  std::string temp_directory;                 ///< spills; empty: the system's
-  const std::atomic<bool>* stop = nullptr;    ///< set by another thread: end soon with kShuttingDown
+  std::string temp_directory;               ///< spills; empty: the system's
+  const std::atomic<bool>* stop = nullptr;  ///< set by another thread: end soon with kShuttingDown
   /// Reads a SQL predicate over the table's columns, for files that may hold matching rows: the result is never
   /// narrower than the text (parts that say nothing about files become true). Null: `where` is kNotSupported.
   std::function<Result<expr::ExpressionPtr>(const spec::Schema& schema, const std::string& predicate)> parse_predicate;
