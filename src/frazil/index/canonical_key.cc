@@ -182,6 +182,13 @@ std::shared_ptr<arrow::Array> WithoutExtension(const std::shared_ptr<arrow::Arra
   return static_cast<const arrow::ExtensionArray&>(*array).storage();
 }
 
+/// The type that a key column really has: an int column may have become long since the key was made, which leaves its
+/// bytes as they are but not how they are read.
+spec::Type TypeOfValues(const spec::Type& type, const arrow::Array& array) {
+  if (type.id() != spec::TypeId::kInt && type.id() != spec::TypeId::kLong) return type;
+  return spec::Type::Primitive(array.type_id() == arrow::Type::INT32 ? spec::TypeId::kInt : spec::TypeId::kLong);
+}
+
 }  // namespace
 
 Result<CanonicalKey> CanonicalKey::Make(const spec::Schema& schema, uint64_t seed) {
@@ -234,10 +241,11 @@ Result<std::vector<Hash96>> CanonicalKey::HashAll(const std::vector<std::shared_
   std::vector<BlockSteps> steps;
   std::vector<std::shared_ptr<arrow::Array>> arrays;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
-    appenders.push_back(appender);
     arrays.push_back(WithoutExtension(columns[i]));
-    const std::optional<BlockSteps> block_steps = BlockStepsFor(columns_[i].type);
+    const spec::Type type = TypeOfValues(columns_[i].type, *arrays.back());
+    FRAZIL_ASSIGN(const Appender appender, AppenderFor(type, columns_[i].name));
+    appenders.push_back(appender);
+    const std::optional<BlockSteps> block_steps = BlockStepsFor(type);
     if (block_steps && columns[i]->null_count() == 0) steps.push_back(*block_steps);
   }
   const int64_t num_rows = columns.empty() ? 0 : columns[0]->length();
@@ -268,11 +276,12 @@ std::string CanonicalKey::version() const {
 Result<Bytes> CanonicalKey::BytesOfRow(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t row) const {
   Bytes bytes;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    FRAZIL_ASSIGN(const Appender appender, AppenderFor(columns_[i].type, columns_[i].name));
     if (columns[i]->IsNull(row)) {
       return Fail(ErrorCode::kInvalidArgument, "null in identifier field '{}'", columns_[i].name);
     }
-    appender(*WithoutExtension(columns[i]), row, bytes);
+    const std::shared_ptr<arrow::Array> array = WithoutExtension(columns[i]);
+    FRAZIL_ASSIGN(const Appender appender, AppenderFor(TypeOfValues(columns_[i].type, *array), columns_[i].name));
+    appender(*array, row, bytes);
   }
   return bytes;
 }

@@ -26,7 +26,7 @@ class CanonicalKey {
   const std::vector<spec::FieldId>& field_ids() const { return field_ids_; }
 
   /// Hash of every row. `columns` are the key columns in the order of field_ids(), equally long, in the types of
-  /// format::ToArrowSchema. kInvalidArgument naming the column when a value is null.
+  /// format::ToArrowSchema; int columns may have become long since. kInvalidArgument naming the column when a value is null.
   Result<std::vector<Hash96>> HashRows(const std::vector<std::shared_ptr<arrow::Array>>& columns) const;
 
   /// The same for files that others wrote: rows with a null in the key have no key, and so no hash.

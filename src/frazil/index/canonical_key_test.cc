@@ -95,6 +95,19 @@ TEST(CanonicalKey, IsTheSameForIntAndLong) {
 }
 
 // Fixed: computed once with the reference XXH3-128 (seeded), top 96 bits.
+TEST(CanonicalKey, StaysTheSameWhenAnIntColumnBecomesLongAfterItWasMade) {
+  const Type before = Type::Primitive(TypeId::kInt);
+  const Type after = Type::Primitive(TypeId::kLong);
+  auto key = CanonicalKey::Make(*SchemaOf({before}, {1}), 7);
+  ASSERT_THAT(key, IsOk());
+  const auto as_int = key->HashRows({ArrayOf(before, "[1, 2, -3, 4]")});
+  const auto as_long = key->HashRows({ArrayOf(after, "[1, 2, -3, 4]")});
+  ASSERT_THAT(as_int, IsOk());
+  ASSERT_THAT(as_long, IsOk());
+  EXPECT_EQ(*as_int, *as_long);
+  EXPECT_EQ(ToHex(*key->BytesOfRow({ArrayOf(after, "[1, -3]")}, 1)), "fffffffffffffffd");
+}
+
 TEST(CanonicalKey, HasGoldenHashes) {
   EXPECT_EQ(HashOf(Type::Primitive(TypeId::kLong), "[1]", 0), "5e79ae406e85355c521c1711");
   EXPECT_EQ(HashOf(Type::Primitive(TypeId::kLong), "[1]", 42), "220679a8076f4be7131fb766");
