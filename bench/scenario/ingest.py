@@ -122,6 +122,10 @@ def main():
                                  "-n", total)
             figures["consume_only"] = {"records": total, "wall_s": round(wall, 2), "cpu_s": round(cpu, 2),
                                        "rows_per_s": round(total / wall), "rows_per_cpu_s": round(total / cpu)}
+            rows, keys = run(home, "sql", "-q", "-o", "csv", "-e", "SELECT count(*), count(DISTINCT (app_id, user_id, \"key\")) "
+                             "FROM apps.user_kv")[0].splitlines()[-1].split(",")
+            assert rows == keys, f"{rows} rows of {keys} keys"
+            figures["rows"] = int(rows)
             if options.verify:
                 figures["verify"] = json.loads(run(home, "verify", "apps.user_kv", "-c", config, "-o", "json")[0].splitlines()[-1])
             show(figures)
