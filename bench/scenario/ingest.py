@@ -89,7 +89,8 @@ def take(home, broker, config, records):
 
 def generate(home, broker, registry, records, skip, options):
     run(home, "bench", "gen", "--topic", TOPIC, "--bootstrap-servers", broker.bootstrap, "--registry", registry.url,
-        "-n", records, "--skip", skip, "--keys", options.keys, "--users", options.users, "--seed", options.seed)
+        "-n", records, "--skip", skip, "--keys", options.keys, "--users", options.users, "--seed", options.seed,
+        "--first-timestamp", options.first_timestamp_ms)
 
 
 def main():
@@ -103,6 +104,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verify", action="store_true", help="compare the table with the topic afterwards")
     options = parser.parse_args()
+    # A record a millisecond, none in the future: brokers refuse those.
+    options.first_timestamp_ms = int(time.time() * 1000) - options.keys - options.records
 
     with tempfile.TemporaryDirectory(prefix="frazil-bench-") as name:
         folder = pathlib.Path(name)
