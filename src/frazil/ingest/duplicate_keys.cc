@@ -8,7 +8,7 @@
 #include "frazil/index/canonical_key.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/scan/row_fetcher.h"
-#include "frazil/table/marker.h"
+#include "frazil/table/marker_copy.h"
 #include "frazil/table/snapshot_change.h"
 #include "frazil/table/vector_store.h"
 
@@ -57,7 +57,7 @@ class OlderDuplicates : public table::SnapshotChange {
     changes.removed_delete_files = std::move(merged.removed_delete_files);
     changes.removed_data_files = std::move(merged.removed_data_files);
     changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
-    FRAZIL_TRY(CarryMarker(base, snapshot_id, changes));
+    FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
     return changes;
   }
 
@@ -77,19 +77,6 @@ class OlderDuplicates : public table::SnapshotChange {
   }
 
  private:
-  /// As every frazil commit: the snapshot says where each pipeline stands (ingest.md rule 5).
-  static Status CarryMarker(const table::Table& base, spec::SnapshotId snapshot_id, table::FileChanges& changes) {
-    using Proof = table::EffectiveMarker::Proof;
-    FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(base, spec::kMainBranch));
-    if (effective.proof != Proof::kFound && effective.proof != Proof::kTrusted) return {};
-    changes.summary[table::kMarkerSummaryKey] = table::WriteMarkerJson(effective.marker, snapshot_id);
-    changes.other_updates.push_back(spec::update::SetProperties{
-        {{table::MarkerPropertyKey(spec::kMainBranch),
-          table::WriteMarkerPropertyJson(
-              {.marker = effective.marker, .table_uuid = base.metadata()->table_uuid, .head = snapshot_id})}}});
-    return {};
-  }
-
   /// All Puffins but those of the attempt that became true (counted from 1). Best effort: they are orphans.
   void DeleteWritten(table::Table& table, size_t committed_attempt) {
     for (size_t i = 0; i < written_by_attempt_.size(); ++i) {

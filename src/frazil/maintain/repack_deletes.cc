@@ -6,6 +6,7 @@
 #include "frazil/base/log.h"
 #include "frazil/maintain/rewrite_commit.h"
 #include "frazil/scan/file_reader.h"
+#include "frazil/table/marker_copy.h"
 #include "frazil/write/position_delete_file.h"
 
 namespace frazil::maintain {
@@ -37,7 +38,7 @@ class RepackChange final : public table::SnapshotChange {
                                        scan::ReadPositionDeletes(base.io()), write::WritePositionDeletes(base)));
     attempt.written = merged.puffin_paths;
     changes.operation = spec::Operation::kReplace;
-    FRAZIL_TRY(CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+    FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
     changes.added_delete_files = std::move(merged.added_delete_files);
     changes.removed_delete_files = std::move(merged.removed_delete_files);
     std::set<spec::DeleteFileId> removed(changes.removed_delete_files.begin(), changes.removed_delete_files.end());

@@ -6,7 +6,7 @@
 #include "frazil/base/uuid.h"
 #include "frazil/base/version.h"
 #include "frazil/scan/file_reader.h"
-#include "frazil/table/marker.h"
+#include "frazil/table/marker_copy.h"
 #include "frazil/table/vector_store.h"
 #include "frazil/write/position_delete_file.h"
 
@@ -14,20 +14,6 @@ namespace frazil::maintain {
 
 std::string NewRowMapPath(const spec::TableMetadata& metadata) {
   return metadata.location + "/_frazil/rowmaps/" + Uuid::Random().ToString() + ".puffin";
-}
-
-Status CopyMarker(const table::Table& base, const std::string& branch, spec::SnapshotId snapshot_id,
-                  table::FileChanges& changes) {
-  FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(base, branch));
-  const bool is_known = effective.proof == table::EffectiveMarker::Proof::kFound ||
-                        effective.proof == table::EffectiveMarker::Proof::kTrusted;
-  if (!is_known || effective.marker.pipelines.empty()) return {};
-  changes.summary[table::kMarkerSummaryKey] = table::WriteMarkerJson(effective.marker, snapshot_id);
-  changes.other_updates.push_back(spec::update::SetProperties{
-      {{table::MarkerPropertyKey(branch),
-        table::WriteMarkerPropertyJson(
-            {.marker = effective.marker, .table_uuid = base.metadata()->table_uuid, .head = snapshot_id})}}});
-  return {};
 }
 
 RewriteCommit::RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs, Options options)
@@ -113,7 +99,7 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
   FRAZIL_ASSIGN(const std::string row_map, WriteRowMap(base, attempt.outcome.is_committed));
   attempt.used.insert(row_map);
   changes.summary = {{table::kRowMapSummaryKey, row_map}, {"engine-name", "frazil"}, {"engine-version", kVersion}};
-  FRAZIL_TRY(CopyMarker(base, options_.branch, snapshot_id, changes));
+  FRAZIL_TRY(table::CopyMarker(base, options_.branch, snapshot_id, changes));
   return changes;
 }
 

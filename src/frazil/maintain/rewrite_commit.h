@@ -62,11 +62,6 @@ class RewriteCommit : public table::SnapshotChange {
   std::string row_map_;  ///< of mapped_groups_
 };
 
-/// Summary lines and the property that keep the progress of the table's pipelines through a commit that is not theirs
-/// (ingest.md rule 5): the effective marker with the new `self`.
-Status CopyMarker(const table::Table& base, const std::string& branch, spec::SnapshotId snapshot_id,
-                  table::FileChanges& changes);
-
 /// "<location>/_frazil/rowmaps/<uuid>.puffin" (decisions.md, "Places").
 std::string NewRowMapPath(const spec::TableMetadata& metadata);
 

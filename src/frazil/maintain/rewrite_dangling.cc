@@ -5,6 +5,7 @@
 
 #include "frazil/base/version.h"
 #include "frazil/maintain/rewrite_commit.h"
+#include "frazil/table/marker_copy.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/scan_planner.h"
 
@@ -45,7 +46,7 @@ Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& ba
   if (num_removed_ == 0) return changes;
   changes.operation = spec::Operation::kReplace;
   changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
-  FRAZIL_TRY(CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+  FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
   return changes;
 }
 

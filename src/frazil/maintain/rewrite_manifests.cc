@@ -2,6 +2,7 @@
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/rewrite_commit.h"
 #include "frazil/table/manifest_rewrite.h"
+#include "frazil/table/marker_copy.h"
 #include "frazil/table/snapshot_change.h"
 
 namespace frazil::maintain {
@@ -21,7 +22,7 @@ class RewriteManifestsChange final : public table::SnapshotChange {
     // One manifest of the right size and nothing else: there is nothing to gain.
     if (plan.empty()) return changes;
     changes.manifest_rewrite = rewrite_;
-    FRAZIL_TRY(CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+    FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
     return changes;
   }
 

@@ -11,6 +11,7 @@
 #include "frazil/base/sync_point.h"
 #include "frazil/base/version.h"
 #include "frazil/maintain/rewrite_dangling.h"
+#include "frazil/table/marker_copy.h"
 
 namespace frazil::maintain {
 namespace {
@@ -21,7 +22,7 @@ class EmptyChange : public table::SnapshotChange {
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
     table::FileChanges changes;
     changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
-    FRAZIL_TRY(CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+    FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
     return changes;
   }
 };
