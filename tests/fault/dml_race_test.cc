@@ -124,6 +124,14 @@ TEST_P(DmlRace, WithSnapshotIsolationAnUpdateChangesTheRowsThatItSaw) {
   EXPECT_THAT(Table(), ElementsAre("1|11", "2|21", "3|31", "4|40"));
 }
 
+TEST_P(DmlRace, ATableThatIsUpgradedMeanwhileGetsNoPositionDeletes) {
+  EXPECT_THAT(Race("DELETE FROM t WHERE id = 2", "ALTER TABLE t SET TBLPROPERTIES ('format-version' = '3')"), IsOk());
+  EXPECT_THAT(Table(), ElementsAre("1|10", "3|30"));
+  EXPECT_THAT(other_.Run("SELECT file_format FROM t.all_delete_files WHERE file_format <> 'PUFFIN'"),
+              IsOkAnd(IsEmpty()));
+  EXPECT_THAT(other_.Run("SELECT count(DISTINCT _row_id) FROM t"), IsOkAnd(ElementsAre("2")));
+}
+
 TEST_P(DmlRace, TwoUpdatesOfOneRowBothCount) {
   EXPECT_THAT(Race("UPDATE t SET qty = qty + 1 WHERE id = 2", "UPDATE t SET qty = qty * 10 WHERE id = 2"), IsOk());
   EXPECT_THAT(Table(), ElementsAre("1|10", "2|201", "3|30"));

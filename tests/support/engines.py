@@ -8,9 +8,13 @@ import datetime
 import decimal
 import functools
 import glob
+import json
 import math
 import os
 import pathlib
+import re
+import subprocess
+import sys
 import sysconfig
 import uuid
 
@@ -62,6 +66,14 @@ class Frazil:
         names = ", ".join(f'"{c}"' for c in columns)
         return in_order([row[c] for c in columns] for row in self.home.sql(f"SELECT {names} FROM {table}"))
 
+    def typed_rows(self, table, columns):
+        """The same with values of the columns' types, through a Parquet file that frazil writes."""
+        import pyarrow.parquet
+        names = ", ".join(f'"{c}"' for c in columns)
+        path = self.home.folder / f"rows-{len(list(self.home.folder.glob('rows-*')))}.parquet"
+        self.home.run("sql", "-q", "-e", f"COPY (SELECT {names} FROM {table}) TO '{path}' (FORMAT parquet)")
+        return in_order(of_arrow(pyarrow.parquet.read_table(path)))
+
 
 class Spark:
     name = "Spark"
@@ -93,6 +105,51 @@ class Spark:
     def rows(self, table, columns):
         names = ", ".join(f"`{c}`" for c in columns)
         return in_order(of_arrow(self.arrow(f"SELECT {names} FROM {{c}}.{table}")))
+
+
+class Spark35:
+    """Spark 3.5 with Iceberg 1.10, as managed services run it; `worker` is the process of spark35()."""
+    name = "Spark 3.5"
+    has_lineage = True
+
+    def __init__(self, home, worker):
+        self.worker = worker
+        self.catalog = home.catalog
+        self.home = {"catalog": home.catalog, "catalog_file": str(home.catalog_file), "warehouse": home.warehouse}
+
+    def ask(self, **request):
+        self.worker.stdin.write(json.dumps({"home": self.home, **request}) + "\n")
+        self.worker.stdin.flush()
+        answer = json.loads(self.worker.stdout.readline() or '{"error": "Spark 3.5 ended"}')
+        assert "error" not in answer, answer["error"]
+        return [tuple(row) for row in answer["rows"]]
+
+    def sql(self, statement):
+        return self.ask(sql=statement)
+
+    def rows(self, table, columns):
+        return self.ask(table=table, columns=list(columns))
+
+
+def spark35(folder: pathlib.Path):
+    """The process behind Spark35; ends when its standard input is closed."""
+    spark = pathlib.Path(os.environ["FRAZIL_SPARK35_DIR"])
+    environment = {**os.environ, "SPARK_HOME": str(spark), "FRAZIL_SPARK_JAR": os.environ["FRAZIL_SPARK35_JAR"], "TZ": "UTC",
+                   "PYTHONPATH": os.pathsep.join([str(spark / "python"), str(pathlib.Path(__file__).parent)])}
+    worker = subprocess.Popen([sys.executable, "-B", pathlib.Path(__file__).with_name("spark35_worker.py"), str(folder)], env=environment,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    version = json.loads(worker.stdout.readline())["version"]
+    assert version.startswith("3.5."), version
+    return worker
+
+
+def in_sparks_words(sql: str) -> str:
+    """A statement of ours with Spark's way to write structs, lists and maps."""
+    for pattern, function in ((r"map \{([^{}]*)\}", "map"), (r"\{('[^{}]*)\}", "named_struct"), (r"\[([^\[\]]*)\]", "array")):
+        while (found := re.search(pattern, sql)):
+            inside = found[1] if function == "array" else found[1].replace(":", ",")
+            sql = f"{sql[:found.start()]}{function}({inside}){sql[found.end():]}"
+    return sql
 
 
 class PyIceberg:
