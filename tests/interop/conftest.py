@@ -15,7 +15,7 @@ time.tzset()
 def spark_session(tmp_path_factory):
     needed("FRAZIL_SPARK_JAR")
     needed("FRAZIL_SQLITE_JDBC_JAR")
-    session = engines.spark_session(tmp_path_factory.mktemp("spark"))
+    session = engines.spark_session(tmp_path_factory.mktemp("spark"), engines.QUICK_START)
     yield session
     session.stop()
 

@@ -145,10 +145,12 @@ def spark35(folder: pathlib.Path):
 
 def in_sparks_words(sql: str) -> str:
     """A statement of ours with Spark's way to write structs, lists and maps."""
-    for pattern, function in ((r"map \{([^{}]*)\}", "map"), (r"\{('[^{}]*)\}", "named_struct"), (r"\[([^\[\]]*)\]", "array")):
-        while (found := re.search(pattern, sql)):
-            inside = found[1] if function == "array" else found[1].replace(":", ",")
-            sql = f"{sql[:found.start()]}{function}({inside}){sql[found.end():]}"
+    while (found := re.search(r"(map )?\{([^{}]*)\}|\[([^\[\]{}]*)\]", sql)):  # the innermost ones first
+        if found[3] is not None:
+            words = f"array({found[3]})"
+        else:
+            words = f"{'map' if found[1] else 'named_struct'}({found[2].replace(':', ',')})"
+        sql = sql[:found.start()] + words + sql[found.end():]
     return sql
 
 
@@ -195,13 +197,16 @@ def duckdb_with_iceberg():
     return connection
 
 
-def spark_session(folder: pathlib.Path):
+QUICK_START = "-XX:TieredStopAtLevel=1"  # for tests: a JVM that lives a minute never earns back its second compiler
+
+
+def spark_session(folder: pathlib.Path, java_options=""):
     """One small local session for a whole test run; nothing listens beyond the loopback."""
     from pyspark.sql import SparkSession
     jars = os.environ["FRAZIL_SPARK_JAR"] + ":" + os.environ["FRAZIL_SQLITE_JDBC_JAR"]
     settings = {
         "spark.driver.extraClassPath": jars,
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:+UseSerialGC {java_options}",
         "spark.driver.memory": "1g",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

@@ -23,7 +23,7 @@ class Spark(engines.Spark):
 def main():
     answers = sys.stdout
     sys.stdout = sys.stderr
-    session = engines.spark_session(pathlib.Path(sys.argv[1]))
+    session = engines.spark_session(pathlib.Path(sys.argv[1]), engines.QUICK_START)
     print(json.dumps({"version": session.version}), file=answers, flush=True)
     for line in sys.stdin:
         request = json.loads(line)

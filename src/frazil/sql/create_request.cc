@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "frazil/spec/ascii.h"
 #include "frazil/spec/single_value.h"
 #include "frazil/sql/type_text.h"
 
@@ -29,6 +30,18 @@ class FieldNumbers {
   int next_ = 1;
 };
 
+/// Spark and DuckDB know names in any case: two that differ in nothing else could not be told apart in any query.
+Status DifferInAnyCase(const std::vector<spec::Field>& fields) {
+  std::set<std::string> names;
+  for (const spec::Field& field : fields) {
+    if (!names.insert(spec::ToLower(field.name)).second) {
+      return Fail(ErrorCode::kInvalidArgument, "column exists already: {}", field.name);
+    }
+    FRAZIL_TRY(DifferInAnyCase(field.type.fields()));
+  }
+  return {};
+}
+
 Result<spec::SchemaPtr> SchemaOf(const statement::CreateTable& create) {
   std::vector<spec::Field> fields;
   FieldNumbers numbers;
@@ -36,6 +49,7 @@ Result<spec::SchemaPtr> SchemaOf(const statement::CreateTable& create) {
     FRAZIL_ASSIGN(spec::Field field, FieldOf(column));
     fields.push_back(numbers.Number(std::move(field)));
   }
+  FRAZIL_TRY(DifferInAnyCase(fields));
   auto schema = spec::Schema::Make(spec::SchemaId(0), std::move(fields));
   if (!schema) return Fail(ErrorCode::kInvalidArgument, "{}", schema.error().message());
   return schema;
@@ -82,6 +96,7 @@ Result<spec::Field> FieldOf(const ColumnDefinition& column) {
   field.type = column.type;
   field.required = column.required;
   field.doc = column.comment;
+  FRAZIL_TRY(DifferInAnyCase(field.type.fields()));
   // Of rows that lack the column a new table has none: only the default of writes means something (spec section 6.4).
   if (column.default_value) {
     FRAZIL_ASSIGN(field.write_default, DefaultOf(column.name, column.type, *column.default_value));

@@ -22,6 +22,7 @@
 #include "duckdb/transaction/transaction_manager.hpp"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_scan.h"
+#include "frazil/sql/duckdb_scan_identity.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/hidden_column.h"
 #include "frazil/sql/metadata_table.h"
@@ -159,6 +160,8 @@ duckdb::BindInfo MetadataBindInfo(const optional_ptr<duckdb::FunctionData> data)
   return duckdb::BindInfo(data->Cast<MetadataData>().entry);
 }
 
+const void* MetadataState(const duckdb::FunctionData& data) { return data.Cast<MetadataData>().table.get(); }
+
 // --- entries ----------------------------------------------------------------------------------------------------------
 
 class TableEntry final : public duckdb::TableCatalogEntry {
@@ -203,6 +206,7 @@ class MetadataEntry final : public duckdb::TableCatalogEntry {
     scan.projection_pushdown = true;
     scan.get_virtual_columns = VirtualMetadataColumns;
     scan.get_bind_info = MetadataBindInfo;
+    TellApart<MetadataState>(scan);
     return scan;
   }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,

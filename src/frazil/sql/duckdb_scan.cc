@@ -27,6 +27,7 @@
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_reader.h"
 #include "frazil/sql/duckdb_filter.h"
+#include "frazil/sql/duckdb_scan_identity.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/hidden_column.h"
 #include "frazil/sql/partition_type.h"
@@ -514,6 +515,13 @@ duckdb::InsertionOrderPreservingMap<std::string> ScanToString(duckdb::TableFunct
   return shown;
 }
 
+/// A pushed filter leaves files out: such a scan is equal to none but itself.
+const void* ScannedState(const duckdb::FunctionData& bind_data) {
+  const auto& list = bind_data.Cast<duckdb::MultiFileBindData>().file_list->Cast<ScanFileList>();
+  if (list.filter() != nullptr) return &list;
+  return &list.pinned();
+}
+
 bool HasOpaque(const Expression& expression) {
   if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_FUNCTION &&
       expression.Cast<duckdb::BoundFunctionExpression>().function.name == kOpaque) {
@@ -577,8 +585,7 @@ duckdb::TableFunction MakeTableScan(duckdb::ClientContext& context, std::shared_
   scan.get_partition_stats = nullptr;
   scan.get_row_id_columns = nullptr;
   scan.late_materialization = false;
-  scan.serialize = nullptr;
-  scan.deserialize = nullptr;
+  TellApart<ScannedState>(scan);
   scan.named_parameters.erase("schema");
 
   vector<Value> inputs = {Value("")};
