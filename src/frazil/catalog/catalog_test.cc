@@ -181,6 +181,17 @@ TEST_P(CatalogContract, ACommitWithoutUpdatesOnlyChecks) {
   EXPECT_THAT(Files(), SizeIs(1));
 }
 
+TEST_P(CatalogContract, ACommitThatChangesNothingWritesNothingAndKeepsTheLog) {
+  Create(t_);
+  ASSERT_OK_AND_ASSIGN(const auto first, catalog_->CommitTable(t_, {}, SetProperty("a", "b")));
+  ASSERT_OK_AND_ASSIGN(const auto same, catalog_->CommitTable(t_, {}, SetProperty("a", "b")));
+  EXPECT_EQ(same.metadata_location, first.metadata_location);
+  EXPECT_THAT(Files(), SizeIs(2));
+  ASSERT_OK_AND_ASSIGN(const auto next, catalog_->CommitTable(t_, {}, SetProperty("a", "c")));
+  ASSERT_THAT(next.metadata->metadata_log, SizeIs(2));
+  EXPECT_EQ(next.metadata->metadata_log.back().metadata_file, first.metadata_location);
+}
+
 TEST_P(CatalogContract, AnUnmetRequirementIsAConflictAndChangesNothing) {
   const LoadedTable created = Create(t_);
   EXPECT_THAT(catalog_->CommitTable(t_, {spec::requirement::AssertRefSnapshotId{"main", spec::SnapshotId{1}}},

@@ -114,7 +114,7 @@ Result<LoadedTable> PointerCatalog::CommitTable(const TableName& name,
     return tl::unexpected(std::move(base).error());
   }
   FRAZIL_ASSIGN(auto metadata, ApplyUpdates(&*base, requirements, updates, clock_.NowMs()));
-  if (updates.empty()) return base;
+  if (metadata == base->metadata) return base;  // nothing changes: another file would only push one out of the log
 
   FRAZIL_ASSIGN(const std::string location, WriteMetadataFile(*io_, *metadata, base->metadata_location));
   FRAZIL_TRY(Settle(name, location, SwapPointer(name, base->metadata_location, location)));

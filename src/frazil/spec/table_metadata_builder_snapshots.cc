@@ -87,7 +87,8 @@ Status TableMetadataBuilder::Do(const update::AddSnapshot& update) {
   }
   if (next_->format_version >= 3) {
     if (!snapshot.first_row_id) {
-      return Fail(ErrorCode::kInvalidArgument, "Cannot add a snapshot: first-row-id is null: {}", snapshot.id);
+      // Made for an older version: the table was upgraded between write and commit.
+      return Fail(ErrorCode::kCommitConflict, "Cannot add a snapshot: first-row-id is null: {}", snapshot.id);
     }
     if (*snapshot.first_row_id < next_->next_row_id) {
       // Not corruption: a concurrent commit took these ids first.

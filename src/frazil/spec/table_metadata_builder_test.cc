@@ -315,7 +315,8 @@ TEST(TableMetadataBuilder, RefusesSnapshotsThatBreakTheRules) {
   EXPECT_THAT(add([](Snapshot& s) { s.id = SnapshotId{1}; }), IsError(invalid, "Snapshot already exists for id: 1"));
   EXPECT_THAT(add([](Snapshot& s) { s.sequence_number = SequenceNumber{1}; }),
               IsError(ErrorCode::kCommitConflict, "older than last sequence number 1"));
-  EXPECT_THAT(add([](Snapshot& s) { s.first_row_id.reset(); }), IsError(invalid, "first-row-id is null"));
+  EXPECT_THAT(add([](Snapshot& s) { s.first_row_id.reset(); }),
+              IsError(ErrorCode::kCommitConflict, "first-row-id is null"));
   EXPECT_THAT(add([](Snapshot& s) { s.added_rows.reset(); }), IsError(invalid, "added-rows is null"));
   EXPECT_THAT(add([](Snapshot& s) { s.added_rows = -1; }), IsError(invalid, "added-rows is out of range"));
   EXPECT_THAT(add([](Snapshot& s) { s.added_rows = std::numeric_limits<int64_t>::max(); }),
