@@ -49,9 +49,9 @@ class PointerCatalogTest : public ::testing::Test {
     ASSERT_THAT(catalog_->CreateNamespace({"db"}, {}), IsOk());
     ASSERT_THAT(catalog_->CreateTable(t_, SmallTable()), IsOk());
   }
-  Result<LoadedTable> Commit(Loss loss) {
+  Result<LoadedTable> Commit(Loss loss, const char* value = "yes") {
     store_->next_ = loss;
-    return catalog_->CommitTable(t_, {}, SetProperty("mine", "yes"));
+    return catalog_->CommitTable(t_, {}, SetProperty("mine", value));
   }
   std::string Mine() {
     store_->silent_ = false;
@@ -87,7 +87,7 @@ TEST_F(PointerCatalogTest, AnUnknownOutcomeDeletesNothing) {
   EXPECT_EQ(NumFiles(), 2U);
   EXPECT_EQ(Mine(), "yes");
 
-  EXPECT_THAT(Commit(Loss::kNotApplied), IsError(ErrorCode::kCommitUnknown, "reply lost"));
+  EXPECT_THAT(Commit(Loss::kNotApplied, "again"), IsError(ErrorCode::kCommitUnknown, "reply lost"));
   EXPECT_EQ(NumFiles(), 3U);  // the request might still be on its way
 }
 
