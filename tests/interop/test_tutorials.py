@@ -1,5 +1,6 @@
 """The scripts of examples/, statement by statement: Spark reads the same rows after each one."""
 
+import json
 import re
 
 import engines
@@ -61,6 +62,22 @@ def test_first_table(home, spark):
     assert local_path(last) == local_path(home.metadata_location(table))
     report = home.run("inspect", last).stdout
     assert "next-row-id: 10" in report and "added-dvs: 1" in report
+
+    # The vector, as the metadata table, the command and the file itself show it.
+    shown = dict(zip(header.split(","), vector.split(",")))
+    (listed,) = [file for file in json.loads(home.run("table", "files", table, "-o", "json").stdout) if file["content"] == 1]
+    (blob,) = json.loads(home.run("inspect", listed["file_path"], "-o", "json").stdout)["blobs"]
+    assert blob["type"] == "deletion-vector-v1" and blob["cardinality"] == listed["record_count"] == 3
+    assert (blob["offset"], blob["length"]) == (listed["content_offset"], listed["content_size_in_bytes"])
+    assert (shown["content_offset"], shown["content_size_in_bytes"]) == (str(blob["offset"]), str(blob["length"]))
+    assert blob["properties"]["referenced-data-file"] == listed["referenced_data_file"] == shown["referenced_data_file"]
+    assert "lower_bounds" in home.run("sql", "-o", "csv", "-e", f"SELECT *, lower_bounds FROM {table}.delete_files").stdout
+
+    # A delete that leaves no row of a file takes the file away, and says so.
+    done = home.run("sql", "-e", f"DELETE FROM {table}")
+    assert done.stderr.strip() == f"deleted 7 rows from {table}; 1 data file removed whole, without a deletion vector"
+    assert json.loads(home.run("table", "files", table, "-o", "json").stdout) == []
+    assert spark.sql(f"SELECT count(*) FROM {{c}}.{table}") == [(0,)]
 
 
 def test_evolving_table(home, spark):
