@@ -118,21 +118,24 @@ def scan_with_duckdb(lake, location, runs):
 
 
 SPARK = """
-import json, pathlib, sys, time, types
+import json, os, pathlib, sys, time, types
 sys.path.insert(0, {support!r})
 import engines
 session = engines.spark_session(pathlib.Path({folder!r}))
 home = types.SimpleNamespace(catalog="lake", catalog_file={catalog_file!r}, warehouse={warehouse!r})
 spark = engines.Spark(home, session)
-bean = session.sparkContext._jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean()
+pid = session.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+def cpu_seconds():
+    fields = pathlib.Path(f"/proc/{{pid}}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 session.sql("SELECT 1").collect()
 found = {{}}
 for name in {tables!r}:
     costs = []
     for _ in range({times}):
-        wall, cpu = time.perf_counter(), bean.getProcessCpuTime()
+        wall, cpu = time.perf_counter(), cpu_seconds()
         row = session.sql({query!r}.replace("TABLE", "lake." + name)).collect()[0].asDict()
-        costs.append((time.perf_counter() - wall, (bean.getProcessCpuTime() - cpu) / 1e9))
+        costs.append((time.perf_counter() - wall, cpu_seconds() - cpu))
     found[name] = [row, costs]
 print("RESULT " + json.dumps(found, default=str))
 session.stop()
