@@ -24,7 +24,8 @@ class RowMapLoader {
   Result<std::shared_ptr<const table::RowMap>> Load(const std::string& file_name, const IndexedFileRecord& record) {
     const auto [found, is_new] = by_name_.try_emplace(file_name);
     if (is_new) found->second = table::RowMap::Read(directory_.files(), directory_.PathOf(file_name));
-    FRAZIL_ASSIGN(std::shared_ptr<const table::RowMap> row_map, found->second);
+    if (!found->second) return tl::unexpected(found->second.error());
+    std::shared_ptr<const table::RowMap> row_map = *found->second;  // the other sources want it too
     const bool fits = record.row_map_source < row_map->sources().size() &&
                       row_map->sources()[record.row_map_source].path == record.file.path &&
                       row_map->outputs().size() == record.forward_to.size();

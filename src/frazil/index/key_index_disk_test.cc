@@ -522,6 +522,39 @@ TEST_F(KeyIndexForwardingTest, ChainsOfRowMapsAreFollowedAndSurviveARestart) {
   index.reset();
 }
 
+TEST_F(KeyIndexForwardingTest, ARowMapOfSeveralSourcesSurvivesARestartAndItsLoss) {
+  const std::string first = Insert(Range(0, 20));
+  const std::string second = Insert(Range(20, 40));
+  const std::string third = Insert(Range(40, 50));
+  KeyIndexOptions options = Options();
+  options.merge_in_background = true;
+  {
+    const MergeStop stop;
+    ASSERT_OK_AND_ASSIGN(auto index, OpenKeyIndex(options));
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    Rewrite({first, second, third});
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    stop.Go();
+  }
+  const std::string row_map = FilesOf("rowmap-").at(0);
+  {
+    const MergeStop stop;
+    ASSERT_OK_AND_ASSIGN(auto index, OpenKeyIndex(options));
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+    EXPECT_EQ(index->status().num_row_maps, 1);
+    stop.Go();
+  }
+  ASSERT_TRUE(std::filesystem::exists(row_map));
+  std::filesystem::resize_file(row_map, 10);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(notices_, Contains(HasSubstr(row_map)));
+}
+
 TEST_F(KeyIndexForwardingTest, AfterARowMapOfTheIndexIsLostTheFilesThatItLedToAreReadAgain) {
   std::string path = Insert(Range(0, 20));
   KeyIndexOptions options = Options();
