@@ -153,6 +153,38 @@ TEST_F(KeyLookup, IsNeverStale) {
       fmt::format("select value from t version as of {} where id = 1", table.metadata()->snapshots[0].id.value()));
 }
 
+TEST_F(KeyLookup, StaysRightInAnOpenSessionWhileTheSchemaChangesAndTheSnapshotDoesNot) {
+  Do("create table t (id int not null, day date, value string) using iceberg "
+     "tblproperties ('frazil.index.seed' = '7')");
+  Do("alter table t set identifier fields id");
+  Do("insert into t values (1, date '2024-02-29', 'a'), (2, null, 'b'), (-3, null, 'c')");
+  Checkpoint();
+  const auto look_up = [this](const std::string& key) {
+    ExpectLookUp(fmt::format("select * from t where {} = 1", key));
+    ExpectLookUp(fmt::format("select *, _row_id, _pos from t where {} in (-3, 2, 77)", key));
+  };
+  look_up("id");
+  Do("alter table t alter column id type bigint");
+  look_up("id");
+  Do("alter table t add column more int not null default 5");
+  look_up("id");
+  Do("alter table t rename column id to number");
+  look_up("number");
+  Do("alter table t drop column value");
+  look_up("number");
+  Do("alter table t add column value int");  // another one
+  look_up("number");
+  Do("insert into t (number, more) values (5000000000, 6)");
+  look_up("number");
+  ExpectLookUp("select * from t where number = 5000000000");
+  // Another key than the index has: a scan until somebody builds it again, in the open session too.
+  Do("alter table t set identifier fields number, more");
+  ExpectScan("select * from t where number = 1 and more = 5");
+  Checkpoint();
+  ExpectLookUp("select * from t where number = 1 and more = 5");
+  ExpectScan("select * from t where number = 1");
+}
+
 TEST_F(KeyLookup, OfKeysOfEveryType) {
   const std::vector<std::vector<std::string>> types = {
       {"boolean", "true", "false"},

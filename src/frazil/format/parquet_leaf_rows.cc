@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
+#include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/util/bit_util.h>
 #include <parquet/column_reader.h>
 #include <parquet/column_writer.h>
 #include <parquet/exception.h>
@@ -181,6 +184,76 @@ bool ParquetLeafRows::AddRepeated(LevelDecoder& repetitions, LevelDecoder& defin
     left -= count;
   }
   return true;
+}
+
+std::shared_ptr<arrow::Array> ParquetLeafRows::ToArray(const std::shared_ptr<arrow::DataType>& type) const {
+  if (column_.max_repetition_level() > 0 || column_.max_definition_level() > 1) return nullptr;
+  const std::shared_ptr<arrow::Buffer> validity = Validity();
+  const auto make = [&](std::vector<std::shared_ptr<arrow::Buffer>> buffers) {
+    buffers.insert(buffers.begin(), validity);
+    return arrow::MakeArray(arrow::ArrayData::Make(type, num_levels_, std::move(buffers)));
+  };
+  const parquet::Type::type physical = column_.physical_type();
+  switch (type->id()) {
+    case arrow::Type::INT32:
+    case arrow::Type::UINT32:
+    case arrow::Type::DATE32:
+      if (physical != parquet::Type::INT32) return nullptr;
+      return make({FixedValues(sizeof(int32_t), validity != nullptr)});
+    case arrow::Type::FLOAT: return make({FixedValues(sizeof(float), validity != nullptr)});
+    case arrow::Type::INT64:
+    case arrow::Type::UINT64:
+    case arrow::Type::TIME64:
+    case arrow::Type::TIMESTAMP:
+      if (physical != parquet::Type::INT64) return nullptr;
+      return make({FixedValues(sizeof(int64_t), validity != nullptr)});
+    case arrow::Type::DOUBLE: return make({FixedValues(sizeof(double), validity != nullptr)});
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY: break;
+    default: return nullptr;
+  }
+  if (physical != parquet::Type::BYTE_ARRAY || values_.size() > std::numeric_limits<int32_t>::max()) return nullptr;
+  std::vector<int32_t> offsets = {0};
+  std::vector<uint8_t> bytes;
+  bytes.reserve(values_.size());
+  size_t at = 0;
+  for (int64_t row = 0; row < num_levels_; ++row) {
+    if (validity == nullptr || arrow::bit_util::GetBit(validity->data(), row)) {
+      uint32_t length = 0;  // Take() has checked all of them
+      std::memcpy(&length, values_.data() + at, sizeof(length));
+      at += sizeof(length);
+      bytes.insert(bytes.end(), values_.begin() + static_cast<std::ptrdiff_t>(at),
+                   values_.begin() + static_cast<std::ptrdiff_t>(at + length));
+      at += length;
+    }
+    offsets.push_back(static_cast<int32_t>(bytes.size()));
+  }
+  return make({arrow::Buffer::FromVector(std::move(offsets)), arrow::Buffer::FromVector(std::move(bytes))});
+}
+
+/// Null: nothing is null.
+std::shared_ptr<arrow::Buffer> ParquetLeafRows::Validity() const {
+  const int16_t max_level = column_.max_definition_level();
+  const auto is_null = [&](int16_t level) { return level < max_level; };
+  if (max_level == 0 || std::none_of(definition_levels_.begin(), definition_levels_.end(), is_null)) return nullptr;
+  std::vector<uint8_t> bits(definition_levels_.size() / 8 + 1);
+  for (size_t i = 0; i < definition_levels_.size(); ++i) {
+    if (!is_null(definition_levels_[i])) arrow::bit_util::SetBit(bits.data(), static_cast<int64_t>(i));
+  }
+  return arrow::Buffer::FromVector(std::move(bits));
+}
+
+/// Values of `width` bytes; zeros where a row has none.
+std::shared_ptr<arrow::Buffer> ParquetLeafRows::FixedValues(size_t width, bool has_nulls) const {
+  if (!has_nulls) return arrow::Buffer::FromVector(values_);
+  std::vector<uint8_t> spread(definition_levels_.size() * width);
+  size_t next = 0;
+  for (size_t row = 0; row < definition_levels_.size(); ++row) {
+    if (definition_levels_[row] < column_.max_definition_level()) continue;
+    std::memcpy(spread.data() + row * width, values_.data() + next, width);
+    next += width;
+  }
+  return arrow::Buffer::FromVector(std::move(spread));
 }
 
 std::shared_ptr<parquet::Page> ParquetLeafRows::ToPage() const {

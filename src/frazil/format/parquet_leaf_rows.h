@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <arrow/type_fwd.h>
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
 #include <parquet/schema.h>
@@ -37,11 +38,16 @@ class ParquetLeafRows {
   /// False when it goes on with a row that began in a page that was left out.
   bool Add(const parquet::DataPage& page, const ParquetDictionary* dictionary);
 
+  /// The rows of a column at the top of the table as an array of `type`, the one in which Arrow reads the column; null
+  /// unless values of the type lie in memory as they do in a page, for then that is Arrow's business (ToPage()).
+  std::shared_ptr<arrow::Array> ToArray(const std::shared_ptr<arrow::DataType>& type) const;
   /// The rows as one plain page.
   std::shared_ptr<parquet::Page> ToPage() const;
 
  private:
   void AddFlat(parquet::LevelDecoder* definitions, int num_values, ParquetValueSource& values);
+  std::shared_ptr<arrow::Buffer> Validity() const;
+  std::shared_ptr<arrow::Buffer> FixedValues(size_t width, bool has_nulls) const;
   bool AddRepeated(parquet::LevelDecoder& repetitions, parquet::LevelDecoder& definitions, int num_values,
                    ParquetValueSource& values);
 

@@ -38,18 +38,30 @@ Result<ParquetProjection> ParquetProjection::Make(std::shared_ptr<const ParquetF
   return made;
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> ParquetProjection::Conform(const arrow::RecordBatch& rows) const {
+std::vector<std::pair<int, std::shared_ptr<arrow::DataType>>> ParquetProjection::ColumnsInFile() const {
+  std::vector<std::pair<int, std::shared_ptr<arrow::DataType>>> columns;
+  for (const Column& column : columns_) {
+    const auto index = static_cast<size_t>(column.index_in_batch);
+    if (columns.size() <= index) columns.resize(index + 1);
+    columns[index] = {column.column->leaf, column.column->field->type()};
+  }
+  return columns;
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> ParquetProjection::Conform(const arrow::ArrayVector& columns,
+                                                                       int64_t num_rows) const {
   arrow::ArrayVector arrays;
   for (const Column& column : columns_) {
-    if (column.index_in_batch >= rows.num_columns()) {
+    if (static_cast<size_t>(column.index_in_batch) >= columns.size()) {
       return Fail(ErrorCode::kInternal, "column is missing in what Arrow read: {}: {}", column.wanted.name,
                   file_->path());
     }
     FRAZIL_ASSIGN(std::shared_ptr<arrow::Array> array,
-                  ConformColumn(rows.column(column.index_in_batch), *column.column, column.wanted, file_->path()));
+                  ConformColumn(columns[static_cast<size_t>(column.index_in_batch)], *column.column, column.wanted,
+                                file_->path()));
     arrays.push_back(std::move(array));
   }
-  return arrow::RecordBatch::Make(schema_, rows.num_rows(), std::move(arrays));
+  return arrow::RecordBatch::Make(schema_, num_rows, std::move(arrays));
 }
 
 }  // namespace frazil::format

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -24,8 +25,12 @@ class ParquetProjection {
   /// Top-level columns that the file does not have.
   const std::vector<spec::FieldId>& missing() const { return missing_; }
 
-  /// `rows`: what Arrow read of leaves().
-  Result<std::shared_ptr<arrow::RecordBatch>> Conform(const arrow::RecordBatch& rows) const;
+  /// By top-level column in the file's order: its leaf, -1 where it has several or is nested, and the type in which Arrow
+  /// reads it.
+  std::vector<std::pair<int, std::shared_ptr<arrow::DataType>>> ColumnsInFile() const;
+
+  /// `columns`: what Arrow reads of leaves(), top-level columns in the file's order.
+  Result<std::shared_ptr<arrow::RecordBatch>> Conform(const arrow::ArrayVector& columns, int64_t num_rows) const;
 
  private:
   /// One top-level column that is in the file.

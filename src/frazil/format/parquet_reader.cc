@@ -67,7 +67,7 @@ class ParquetBatchReader::Impl {
                     row_groups_[next_group_ - 1], file_->row_groups()[row_groups_[next_group_ - 1]].num_rows, path());
       }
       if (rows->num_rows() == 0) continue;
-      FRAZIL_ASSIGN(rows, projection_.Conform(*rows));
+      FRAZIL_ASSIGN(rows, projection_.Conform(rows->columns(), rows->num_rows()));
       ParquetBatch batch{next_row_, std::move(rows)};
       next_row_ += batch.rows->num_rows();
       return batch;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <tuple>
 #include <variant>
 
@@ -18,6 +19,7 @@
 #include "frazil/format/parquet_leaf_rows.h"
 #include "frazil/format/parquet_projection.h"
 #include "frazil/format/parquet_small_file.h"
+#include "frazil/format/parquet_zstd_pages.h"
 #include "frazil/format/shared_lru_cache.h"
 
 namespace frazil::format {
@@ -57,12 +59,14 @@ class CountedFile final : public io::InputFile {
 
 class ParquetPageCache::Impl {
  public:
-  explicit Impl(int64_t max_bytes) : parts(max_bytes) {}
+  Impl(int64_t max_bytes, MemoryBudget* budget) : parts(max_bytes, budget) {}
 
   SharedLruCache<PartKey, Part> parts;
+  ParquetZstdPages zstd;
 };
 
-ParquetPageCache::ParquetPageCache(int64_t max_bytes) : impl_(std::make_unique<Impl>(max_bytes)) {}
+ParquetPageCache::ParquetPageCache(int64_t max_bytes, MemoryBudget* budget)
+    : impl_(std::make_unique<Impl>(max_bytes, budget)) {}
 ParquetPageCache::~ParquetPageCache() = default;
 int64_t ParquetPageCache::used_bytes() const { return impl_->parts.used_bytes(); }
 
@@ -72,30 +76,53 @@ namespace {
 class RowGroupRows {
  public:
   RowGroupRows(const ParquetFile& file, uint64_t file_number, int row_group, SharedLruCache<PartKey, Part>& parts,
-               ParquetReadCounts& counts)
+               ParquetZstdPages& zstd, ParquetReadCounts& counts)
       : file_(file),
         file_number_(file_number),
         row_group_(row_group),
         parts_(parts),
+        zstd_(zstd),
         counts_(counts),
         input_(std::make_shared<CountedFile>(file.input(), counts)) {}
 
   Result<std::shared_ptr<arrow::RecordBatch>> Read(const ParquetProjection& projection, std::span<const int64_t> rows) {
     FRAZIL_TRY(LoadChunkMap());
-    ParquetPages pages;
+    const auto num_rows = static_cast<int64_t>(rows.size());
+    std::map<int, ParquetLeafRows> leaves;
     for (const int leaf : projection.leaves()) {
-      FRAZIL_ASSIGN(pages[leaf], ReadLeaf(leaf, rows));
+      FRAZIL_ASSIGN(ParquetLeafRows leaf_rows, ReadLeaf(leaf, rows));
+      leaves.emplace(leaf, std::move(leaf_rows));
     }
-    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> read,
-                  ReadSmallPages(file_.metadata(), row_group_, std::move(pages), static_cast<int64_t>(rows.size()),
-                                 file_.path()));
-    return projection.Conform(*read);
+    // What Arrow need not make anything of comes out at once: for a few rows its readers cost more than the rows.
+    const auto columns = projection.ColumnsInFile();
+    arrow::ArrayVector arrays(columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const auto& [leaf, type] = columns[i];
+      const auto found = leaves.find(leaf);
+      if (found == leaves.end()) continue;
+      arrays[i] = found->second.ToArray(type);
+      if (arrays[i] != nullptr) leaves.erase(found);
+    }
+    if (!leaves.empty()) {
+      ParquetPages pages;
+      for (const auto& [leaf, leaf_rows] : leaves) pages[leaf] = leaf_rows.ToPage();
+      FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> read,
+                    ReadSmallPages(file_.metadata(), row_group_, std::move(pages), num_rows, file_.path()));
+      int next = 0;
+      for (std::shared_ptr<arrow::Array>& array : arrays) {
+        if (array != nullptr) continue;
+        if (next == read->num_columns()) {
+          return Fail(ErrorCode::kInternal, "a column is missing in what Arrow read: {}", file_.path());
+        }
+        array = read->column(next++);
+      }
+    }
+    return projection.Conform(arrays, num_rows);
   }
 
  private:
   using ChunkMapPtr = std::shared_ptr<const ParquetChunkMap>;
   using DictionaryPtr = std::shared_ptr<const ParquetDictionary>;
-  using PagePtr = std::shared_ptr<parquet::Page>;
 
   const parquet::ColumnDescriptor& ColumnOf(int leaf) const { return *file_.metadata()->schema()->Column(leaf); }
 
@@ -124,12 +151,13 @@ class RowGroupRows {
     return {};
   }
 
-  Result<PagePtr> ReadLeaf(int leaf, std::span<const int64_t> rows) {
+  Result<ParquetLeafRows> ReadLeaf(int leaf, std::span<const int64_t> rows) {
     const ParquetChunk& chunk = map_->chunks[static_cast<size_t>(leaf)];
     if (!chunk.pages.empty()) {
       try {
-        FRAZIL_ASSIGN(PagePtr page, ReadPages(leaf, chunk, rows));
-        if (page != nullptr) return page;
+        ParquetLeafRows leaf_rows(ColumnOf(leaf), rows);
+        FRAZIL_ASSIGN(const bool as_told, ReadPages(leaf, chunk, rows, leaf_rows));
+        if (as_told) return leaf_rows;
       } catch (const parquet::ParquetException&) {
         // The index may be what is wrong; else the scan meets the same page and says so.
       }
@@ -137,9 +165,9 @@ class RowGroupRows {
     return ReadChunk(leaf, rows);
   }
 
-  /// Null when the pages are not what the offset index says.
-  Result<PagePtr> ReadPages(int leaf, const ParquetChunk& chunk, std::span<const int64_t> rows) {
-    ParquetLeafRows leaf_rows(ColumnOf(leaf), rows);
+  /// False when the pages are not what the offset index says.
+  Result<bool> ReadPages(int leaf, const ParquetChunk& chunk, std::span<const int64_t> rows,
+                         ParquetLeafRows& leaf_rows) {
     for (size_t next = 0; next < rows.size();) {
       // Neighbours are read in one go.
       const size_t first = chunk.PageOf(rows[next]);
@@ -158,10 +186,10 @@ class RowGroupRows {
         FRAZIL_ASSIGN(const bool as_told,
                       AddPage(leaf, chunk, arrow::SliceBuffer(bytes, location.offset - begin, location.size),
                               location.first_row, chunk.EndRow(page, map_->num_rows), leaf_rows));
-        if (!as_told) return nullptr;
+        if (!as_told) return false;
       }
     }
-    return leaf_rows.HasAll() ? leaf_rows.ToPage() : nullptr;
+    return leaf_rows.HasAll();
   }
 
   static bool Adjoin(const ParquetChunk::PageLocation& before, const ParquetChunk::PageLocation& after) {
@@ -170,8 +198,7 @@ class RowGroupRows {
 
   Result<bool> AddPage(int leaf, const ParquetChunk& chunk, const std::shared_ptr<arrow::Buffer>& bytes,
                        int64_t first_row, int64_t end_row, ParquetLeafRows& leaf_rows) {
-    const auto reader = OpenPages(leaf, chunk, bytes);
-    const std::shared_ptr<parquet::Page> page = reader->NextPage();
+    const std::shared_ptr<parquet::Page> page = ReadPage(leaf, chunk, bytes);
     if (page == nullptr || !IsDataPage(*page)) return false;
     const auto& data_page = static_cast<const parquet::DataPage&>(*page);
     DictionaryPtr dictionary;
@@ -183,20 +210,34 @@ class RowGroupRows {
     return leaf_rows.Add(data_page, dictionary.get()) && leaf_rows.next_row() == end_row;
   }
 
+  /// Null at the end of `bytes`.
+  std::shared_ptr<parquet::Page> ReadPage(int leaf, const ParquetChunk& chunk,
+                                          const std::shared_ptr<arrow::Buffer>& bytes) const {
+    if (chunk.codec == parquet::Compression::ZSTD) {
+      const std::shared_ptr<parquet::Page> page =
+          OpenPages(leaf, chunk, parquet::Compression::UNCOMPRESSED, bytes)->NextPage();
+      if (page == nullptr) return nullptr;
+      if (page->type() == parquet::PageType::DATA_PAGE) {
+        return zstd_.Decompress(static_cast<const parquet::DataPageV1&>(*page));
+      }
+    }
+    return OpenPages(leaf, chunk, chunk.codec, bytes)->NextPage();
+  }
+
   /// What lies before the first data page; null when that is nothing.
   Result<DictionaryPtr> LoadDictionary(int leaf, const ParquetChunk& chunk) {
     DictionaryPtr cached = Cached<ParquetDictionary>(leaf);
     const int64_t size = chunk.pages.front().offset - chunk.begin;
     if (cached != nullptr || size <= 0) return cached;
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::Buffer> bytes, ReadBytes(chunk.begin, size));
-    const auto reader = OpenPages(leaf, chunk, bytes);
+    const auto reader = OpenPages(leaf, chunk, chunk.codec, bytes);
     const std::shared_ptr<parquet::Page> page = reader->NextPage();
     if (page == nullptr || page->type() != parquet::PageType::DICTIONARY_PAGE) return nullptr;
     return Keep(leaf, ParquetDictionary(static_cast<const parquet::DictionaryPage&>(*page), ColumnOf(leaf)));
   }
 
   /// The whole chunk, page by page, as a scan reads it.
-  Result<PagePtr> ReadChunk(int leaf, std::span<const int64_t> rows) {
+  Result<ParquetLeafRows> ReadChunk(int leaf, std::span<const int64_t> rows) {
     const auto reader =
         parquet::ParquetFileReader::Open(ToArrowFile(input_), ParquetReaderProperties(), file_.metadata());
     const auto row_group = reader->RowGroup(row_group_);
@@ -219,17 +260,17 @@ class RowGroupRows {
       return Fail(ErrorCode::kCorruptData, "row group {} has other than its {} rows: {}", row_group_, map_->num_rows,
                   file_.path());
     }
-    return leaf_rows.ToPage();
+    return leaf_rows;
   }
 
   static bool IsDataPage(const parquet::Page& page) {
     return page.type() == parquet::PageType::DATA_PAGE || page.type() == parquet::PageType::DATA_PAGE_V2;
   }
 
-  std::unique_ptr<parquet::PageReader> OpenPages(int leaf, const ParquetChunk& chunk,
+  std::unique_ptr<parquet::PageReader> OpenPages(int leaf, const ParquetChunk& chunk, parquet::Compression::type codec,
                                                  const std::shared_ptr<arrow::Buffer>& bytes) const {
     return parquet::PageReader::Open(std::make_shared<arrow::io::BufferReader>(bytes),
-                                     std::max<int64_t>(chunk.num_values, 1), chunk.codec, ParquetReaderProperties(),
+                                     std::max<int64_t>(chunk.num_values, 1), codec, ParquetReaderProperties(),
                                      ColumnOf(leaf));
   }
 
@@ -245,6 +286,7 @@ class RowGroupRows {
   const uint64_t file_number_;
   const int row_group_;
   SharedLruCache<PartKey, Part>& parts_;
+  ParquetZstdPages& zstd_;
   ParquetReadCounts& counts_;
   const std::shared_ptr<const CountedFile> input_;
   ChunkMapPtr map_;
@@ -296,7 +338,7 @@ Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowReader::ReadRows(const std
         rows.push_back(positions[begin] - row_group.first_row);
       }
       if (rows.empty()) continue;
-      RowGroupRows reader(*file, file_number_, static_cast<int>(group), cache_->impl_->parts,
+      RowGroupRows reader(*file, file_number_, static_cast<int>(group), cache_->impl_->parts, cache_->impl_->zstd,
                           counts == nullptr ? uncounted : *counts);
       FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, reader.Read(projection, rows));
       batches.push_back(std::move(batch));

@@ -7,6 +7,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/format/parquet_reader.h"
 
@@ -19,10 +20,11 @@ struct ParquetReadCounts {
   int64_t pages = 0;       ///< data pages decoded
 };
 
-/// Where pages lie and what dictionaries say, of any number of files, in at most `max_bytes`. Thread-safe.
+/// Where pages lie and what dictionaries say, of any number of files, in at most `max_bytes` of `budget`, which may be null.
+/// Thread-safe.
 class ParquetPageCache {
  public:
-  explicit ParquetPageCache(int64_t max_bytes);
+  explicit ParquetPageCache(int64_t max_bytes, MemoryBudget* budget = nullptr);
   ~ParquetPageCache();
   ParquetPageCache(const ParquetPageCache&) = delete;
   ParquetPageCache& operator=(const ParquetPageCache&) = delete;

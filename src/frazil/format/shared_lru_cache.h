@@ -5,18 +5,23 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
+
+#include "frazil/base/memory_budget.h"
 
 namespace frazil::format {
 
-/// Immutable objects that many readers share, by key; the least recently used go when all take more than `max_bytes`.
-/// Who holds one keeps it. Thread-safe; locked only while looking up, never while an object is made or used.
+/// Immutable objects that many readers share, by key; the least recently used go when all take more than `max_bytes`, or
+/// more than `budget` (may be null) has left for them. Who holds one keeps it. Thread-safe; locked only while looking up, never while an object is made or used.
 template <typename Key, typename Value>
 class SharedLruCache {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
-  explicit SharedLruCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit SharedLruCache(int64_t max_bytes, MemoryBudget* budget = nullptr) : max_bytes_(max_bytes) {
+    if (budget != nullptr) reservation_.emplace(budget, 0);
+  }
 
   /// Null when it is not there.
   Pointer Find(const Key& key) {
@@ -33,10 +38,13 @@ class SharedLruCache {
     const std::lock_guard lock(mutex_);
     if (const auto found = entry_of_.find(key); found != entry_of_.end()) Drop(found->second, dropped);
     if (bytes > max_bytes_) return value;
+    while (!HasRoomFor(bytes)) {
+      if (entries_.empty()) return value;
+      Drop(std::prev(entries_.end()), dropped);
+    }
     entries_.push_front({key, value, bytes});
     entry_of_[key] = entries_.begin();
     used_bytes_ += bytes;
-    while (used_bytes_ > max_bytes_) Drop(std::prev(entries_.end()), dropped);
     return value;
   }
 
@@ -52,6 +60,11 @@ class SharedLruCache {
     int64_t bytes;
   };
 
+  bool HasRoomFor(int64_t bytes) {
+    const int64_t wanted = used_bytes_ + bytes;
+    return wanted <= max_bytes_ && (!reservation_ || reservation_->Resize(wanted));
+  }
+
   void Drop(typename std::list<Entry>::iterator entry, std::list<Entry>& dropped) {
     used_bytes_ -= entry->bytes;
     entry_of_.erase(entry->key);
@@ -63,6 +76,7 @@ class SharedLruCache {
   std::list<Entry> entries_;  // most recently used first
   std::map<Key, typename std::list<Entry>::iterator> entry_of_;
   int64_t used_bytes_ = 0;
+  std::optional<MemoryBudget::Reservation> reservation_;
 };
 
 }  // namespace frazil::format

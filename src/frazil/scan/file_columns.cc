@@ -72,7 +72,7 @@ Result<FileColumns> FileColumns::Make(const table::ScanPlan& plan, const table::
                                       const std::function<bool(spec::FieldId id)>& file_has) {
   FileColumns made;
   made.plan_ = &plan;
-  made.data_file_ = task.data_file;
+  made.data_file_ = &task.data_file;
   made.columns_ = columns;
   for (const spec::FieldId id : columns.fields) {
     const auto found = std::ranges::find(plan.schema->fields(), id, &spec::Field::id);
@@ -97,7 +97,7 @@ Result<FileColumns> FileColumns::MakeForKeys(const table::ScanPlan& plan, const 
                                              std::vector<spec::Field> columns) {
   FileColumns made;
   made.plan_ = &plan;
-  made.data_file_ = task.data_file;
+  made.data_file_ = &task.data_file;
   made.wanted_ = columns;
   made.fields_ = std::move(columns);
   FRAZIL_TRY(made.MakeSchema());
@@ -138,18 +138,18 @@ Result<std::shared_ptr<arrow::RecordBatch>> FileColumns::Complete(const arrow::R
   }
   if (columns_.position) {
     FRAZIL_ASSIGN(ArrayPtr column,
-                  MakeLongs(read.num_rows(), data_file_.file.file_path, [&](int64_t i) { return positions[i]; }));
+                  MakeLongs(read.num_rows(), data_file_->file.file_path, [&](int64_t i) { return positions[i]; }));
     columns.push_back(std::move(column));
   }
   return arrow::RecordBatch::Make(schema_, read.num_rows(), std::move(columns));
 }
 
 Result<ArrayPtr> FileColumns::MakeMissing(const spec::Field& field, int64_t num_rows) const {
-  const spec::Value* constant = PartitionConstant(*plan_->metadata, data_file_.file, field.id);
+  const spec::Value* constant = PartitionConstant(*plan_->metadata, data_file_->file, field.id);
   const spec::Value& value = constant != nullptr ? *constant : field.initial_default;
   if (field.required && spec::IsNull(value)) {
     return Fail(ErrorCode::kInvalidTable, "required column '{}' is missing and has no default: {}", field.name,
-                data_file_.file.file_path);
+                data_file_->file.file_path);
   }
   return format::MakeConstantArray(field.type, value, num_rows);
 }
@@ -158,12 +158,12 @@ Result<ArrayPtr> FileColumns::MakeMissing(const spec::Field& field, int64_t num_
 /// value, else first_row_id + position and the data sequence number.
 Result<ArrayPtr> FileColumns::MakeLineage(const arrow::Array* read, const RowPositions& positions, spec::FieldId id,
                                           int64_t num_rows) const {
-  const spec::DataFile& file = data_file_.file;
+  const spec::DataFile& file = data_file_->file;
   if (!file.first_row_id) return format::MakeConstantArray(LongType(), spec::Value(), num_rows);
   const auto* stored = static_cast<const arrow::Int64Array*>(read);
   return MakeLongs(num_rows, file.file_path, [&](int64_t i) {
     if (stored != nullptr && stored->IsValid(i)) return stored->Value(i);
-    return id == spec::kRowIdColumnId ? file.first_row_id->value() + positions[i] : data_file_.sequence_number.value();
+    return id == spec::kRowIdColumnId ? file.first_row_id->value() + positions[i] : data_file_->sequence_number.value();
   });
 }
 

@@ -33,7 +33,7 @@ class RowPositions {
 /// How the columns a reader asked for come out of one data file: which are read from it, and how the others are made
 /// (identity-partition constants, defaults, row lineage, positions; spec sections 4.5, 5.2, 6.12).
 ///
-/// Immutable; the plan must outlive it. Every reader of rows goes through here, so all agree.
+/// Immutable; plan and task must outlive it. Every reader of rows goes through here, so all agree.
 class FileColumns {
  public:
   /// `file_has` tells whether the file itself has a field.
@@ -60,7 +60,7 @@ class FileColumns {
                                                     spec::FieldId id, int64_t num_rows) const;
 
   const table::ScanPlan* plan_ = nullptr;
-  table::LiveDataFile data_file_;
+  const table::LiveDataFile* data_file_ = nullptr;
   ReadColumns columns_;
   std::vector<spec::Field> fields_;  // table columns
   std::vector<spec::Field> wanted_;

@@ -1,6 +1,7 @@
 #include "frazil/scan/row_fetcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -57,14 +58,36 @@ Result<Batch> PickRows(RowSource& source, const FileColumns& columns, std::span<
   return Concatenate(columns.schema(), picked, path);
 }
 
+/// Whether equality deletes mean the same with both.
+bool ReadsAlike(const spec::TableMetadata& a, const spec::TableMetadata& b) {
+  if (&a == &b) return true;
+  const auto is_same = [](const spec::SchemaPtr& x, const spec::SchemaPtr& y) {
+    return x == y || (x->id() == y->id() && x->SameAs(*y));
+  };
+  return std::ranges::equal(a.schemas, b.schemas, is_same) &&
+         a.Property(spec::kNameMappingProperty, "") == b.Property(spec::kNameMappingProperty, "");
+}
+
 }  // namespace
+
+class RowCache::Impl {
+ public:
+  Impl(int64_t max_bytes, MemoryBudget* budget)
+      : files(max_bytes / 4, budget),
+        pages(std::make_shared<format::ParquetPageCache>(max_bytes - max_bytes / 4, budget)) {}
+
+  /// By number of the fetcher, whose store it is, and path: data files never change.
+  format::SharedLruCache<std::pair<uint64_t, std::string>, OpenFile> files;
+  const std::shared_ptr<format::ParquetPageCache> pages;
+};
+
+RowCache::RowCache(int64_t max_bytes, MemoryBudget* budget) : impl_(std::make_unique<Impl>(max_bytes, budget)) {}
+RowCache::~RowCache() = default;
 
 class RowFetcher::Impl {
  public:
-  Impl(std::shared_ptr<io::FileIO> io, int64_t cache_bytes)
-      : io_(std::move(io)),
-        files_(cache_bytes / 4),
-        pages_(std::make_shared<format::ParquetPageCache>(cache_bytes - cache_bytes / 4)) {}
+  Impl(std::shared_ptr<io::FileIO> io, std::shared_ptr<RowCache> cache)
+      : io_(std::move(io)), cache_(std::move(cache)), number_(NextNumber()) {}
 
   Result<Batch> Fetch(const table::ScanPlan& plan, const table::FileScanTask& task, std::span<const int64_t> positions,
                       const ReadColumns& columns, FetchCounts* counts) {
@@ -86,6 +109,11 @@ class RowFetcher::Impl {
   }
 
  private:
+  static uint64_t NextNumber() {
+    static std::atomic<uint64_t> next = 0;
+    return next++;
+  }
+
   /// Whatever equality deletes say.
   Result<Batch> FetchAny(const table::ScanPlan& plan, const table::FileScanTask& task,
                          std::span<const int64_t> positions, const ReadColumns& columns, FetchCounts* counts) {
@@ -123,35 +151,43 @@ class RowFetcher::Impl {
   Result<std::shared_ptr<const OpenFile>> Open(const spec::TableMetadata& metadata, const spec::DataFile& file,
                                                FetchCounts* counts) {
     std::string mapping = metadata.Property(spec::kNameMappingProperty, "");
-    if (auto found = files_.Find(file.file_path); found != nullptr && found->name_mapping == mapping) return found;
+    auto& files = cache_->impl_->files;
+    if (auto found = files.Find({number_, file.file_path}); found != nullptr && found->name_mapping == mapping) {
+      return found;
+    }
     FRAZIL_ASSIGN(std::shared_ptr<const format::ParquetReader> parquet, OpenParquetFile(*io_, metadata, file));
     if (counts != nullptr) ++counts->reads;
     const auto opened = std::make_shared<const OpenFile>(
-        OpenFile{.rows = format::ParquetRowReader(std::move(parquet), pages_), .name_mapping = std::move(mapping)});
-    return files_.Insert(file.file_path, opened, opened->rows.memory_bytes());
+        OpenFile{.rows = format::ParquetRowReader(std::move(parquet), cache_->impl_->pages),
+                 .name_mapping = std::move(mapping)});
+    return files.Insert({number_, file.file_path}, opened, opened->rows.memory_bytes());
   }
 
-  /// Those of one snapshot are kept: readers of a new snapshot come in its order.
+  /// Those of one snapshot are kept: readers of a new snapshot come in its order. Their keys are of the types that the
+  /// columns had when they were read, so other schemas begin anew, also at the same snapshot.
   std::shared_ptr<EqualityDeletes> EqualityDeletesOf(const table::ScanPlan& plan) {
     const std::lock_guard lock(mutex_);
-    if (equality_deletes_ == nullptr || equality_snapshot_ != plan.snapshot_id) {
+    if (equality_deletes_ == nullptr || equality_snapshot_ != plan.snapshot_id ||
+        !ReadsAlike(*equality_metadata_, *plan.metadata)) {
       equality_deletes_ = std::make_shared<EqualityDeletes>(io_);
       equality_snapshot_ = plan.snapshot_id;
     }
+    equality_metadata_ = plan.metadata;
     return equality_deletes_;
   }
 
   const std::shared_ptr<io::FileIO> io_;
   FetchGate gate_{std::max(1U, std::thread::hardware_concurrency())};
-  format::SharedLruCache<std::string, OpenFile> files_;  // by path: data files never change
-  const std::shared_ptr<format::ParquetPageCache> pages_;
+  const std::shared_ptr<RowCache> cache_;
+  const uint64_t number_;  // of this fetcher in the cache; never used twice
   std::mutex mutex_;
   std::shared_ptr<EqualityDeletes> equality_deletes_;  // guarded by mutex_
   std::optional<spec::SnapshotId> equality_snapshot_;  // guarded by mutex_
+  spec::TableMetadataPtr equality_metadata_;           // guarded by mutex_
 };
 
-RowFetcher::RowFetcher(std::shared_ptr<io::FileIO> io, int64_t cache_bytes)
-    : impl_(std::make_unique<Impl>(std::move(io), cache_bytes)) {}
+RowFetcher::RowFetcher(std::shared_ptr<io::FileIO> io, std::shared_ptr<RowCache> cache)
+    : impl_(std::make_unique<Impl>(std::move(io), std::move(cache))) {}
 RowFetcher::~RowFetcher() = default;
 
 Result<std::shared_ptr<arrow::RecordBatch>> RowFetcher::Fetch(const table::ScanPlan& plan,

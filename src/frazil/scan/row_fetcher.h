@@ -6,6 +6,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/format/parquet_row_reader.h"
 #include "frazil/scan/file_reader.h"
@@ -15,17 +16,34 @@ namespace frazil::scan {
 /// What fetching cost. Footers are counted when they are read, not when they were at hand.
 using FetchCounts = format::ParquetReadCounts;
 
+/// Parsed footers, offset indexes and dictionary pages of the files of which rows were fetched last, in at most `max_bytes` of
+/// `budget`, which may be null. Thread-safe; any number of fetchers may share one.
+class RowCache {
+ public:
+  explicit RowCache(int64_t max_bytes, MemoryBudget* budget = nullptr);
+  ~RowCache();
+  RowCache(const RowCache&) = delete;
+  RowCache& operator=(const RowCache&) = delete;
+
+ private:
+  friend class RowFetcher;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 /// Reads single rows of data files by position: one page per column, found by the offset index, instead of a scan
 /// (format::ParquetRowReader). Rows of Avro files cost a scan.
 ///
 /// Rows come exactly as FileReader gives them (defaults, promotions, renames, partition constants, row lineage, nested
 /// columns), except that deletes by position are not looked at: the caller's index did. Equality deletes of the task are
-/// applied. Keeps parsed footers, offset indexes and dictionary pages of recently used files, in at most `cache_bytes`.
-/// Thread-safe; readers share what is kept. Of local files as many are read at once as there are processors, in the order in
+/// applied. Thread-safe; readers share what the cache keeps. Of local files as many are read at once as there are processors, in the order in
 /// which their readers came (FetchGate).
 class RowFetcher {
  public:
-  RowFetcher(std::shared_ptr<io::FileIO> io, int64_t cache_bytes);
+  RowFetcher(std::shared_ptr<io::FileIO> io, std::shared_ptr<RowCache> cache);
+  /// With a cache of its own.
+  RowFetcher(std::shared_ptr<io::FileIO> io, int64_t cache_bytes)
+      : RowFetcher(std::move(io), std::make_shared<RowCache>(cache_bytes)) {}
   ~RowFetcher();
 
   /// The rows at `positions` (ascending, distinct, below the file's record count), in that order; rows that an equality

@@ -92,10 +92,11 @@ Result<KeyIndexes::Opened> KeyIndexes::Open(const table::Table& table, const ind
                                                    .mode = index::KeyIndexOptions::Mode::kReadOnly,
                                                    .table_uuid = uuid,
                                                    .schema = metadata.schema(),
-                                                   .seed = seed}));
+                                                   .seed = seed,
+                                                   .budget = budget_}));
   if (!opened.index->snapshot_id()) return Fail(ErrorCode::kNotFound, "the key index is empty: {}", directory);
   opened.key_version = key.version();
-  opened.fetcher = std::make_shared<scan::RowFetcher>(table.io(), cache_bytes_);
+  opened.fetcher = std::make_shared<scan::RowFetcher>(table.io(), cache_);
   return opened;
 }
 

@@ -28,9 +28,12 @@ struct KeyIndexAtSnapshot {
 /// Never an error: without an index a query scans. Thread-safe.
 class KeyIndexes {
  public:
-  /// `cache_bytes`: for footers and the like, of all tables.
-  KeyIndexes(KeyIndexDirectory directory, int64_t cache_bytes)
-      : directory_(std::move(directory)), cache_bytes_(cache_bytes) {}
+  /// `cache_bytes`: for footers and the like, of all tables. They and what indexes take in memory come out of `budget`, which
+  /// may be null.
+  KeyIndexes(KeyIndexDirectory directory, int64_t cache_bytes, MemoryBudget* budget)
+      : directory_(std::move(directory)),
+        cache_(std::make_shared<scan::RowCache>(cache_bytes, budget)),
+        budget_(budget) {}
 
   /// Null when none is at hand: no folder, another table's or key's, damaged, too far from `snapshot`, or `snapshot` is
   /// not the newest of its table.
@@ -48,7 +51,8 @@ class KeyIndexes {
   Result<Opened> Open(const table::Table& table, const index::CanonicalKey& key, uint64_t seed);
 
   const KeyIndexDirectory directory_;
-  const int64_t cache_bytes_;
+  const std::shared_ptr<scan::RowCache> cache_;
+  MemoryBudget* const budget_;
   std::mutex mutex_;                      // held while an index follows: whoever waits wants the same
   std::map<std::string, Opened> opened_;  // by table UUID; guarded by mutex_
 };

@@ -33,8 +33,8 @@ class Session::Impl {
   Status Start(const SessionOptions& options) {
     FRAZIL_TRY(resolver_.Catalog(resolver_.current_catalog()));
     if (options.key_index_directory != nullptr) {
-      resolver_.SetKeyIndexes(
-          std::make_shared<KeyIndexes>(options.key_index_directory, options.memory_limit_bytes / kKeyIndexCacheShare));
+      resolver_.SetKeyIndexes(std::make_shared<KeyIndexes>(
+          options.key_index_directory, options.memory_limit_bytes / kKeyIndexCacheShare, options.budget));
     }
     procedures_ = options.procedures;
     calls_.procedures = &procedures_;
