@@ -1,9 +1,12 @@
-// The key index alone: a first load, then batches of upserts of random keys, as an ingest asks for them.
+// The key index alone, as an ingest uses it. FRAZIL_BENCH_KEYS (10000000) keys in files of a million rows; runs and real
+// files lie in FRAZIL_BENCH_FOLDER (else the system's temporary folder).
 //
-// FRAZIL_BENCH_KEYS (10000000) keys in files of a million rows, FRAZIL_BENCH_BATCHES (20) batches of FRAZIL_BENCH_BATCH (1000000)
-// keys each, 90 % of them updates. Data files do not exist: their writer knows the keys. Vectors are real, in memory. Counters
-// are million keys a CPU second: load; then of the upserts look-up and follow (entries in, vectors compared, checkpoints) on the
-// calling thread, merges on theirs, and all of it together. ForeignCommit: a million rows whose keys nobody knows.
+// Upserts: a first load, then FRAZIL_BENCH_BATCHES (20) batches of FRAZIL_BENCH_BATCH (1000000) random keys, 90 % of them
+// updates. Data files do not exist: their writer knows the keys. Vectors are real, in memory. Counters are million keys a CPU
+// second: load; then of the upserts look-up and follow (entries in, vectors compared, checkpoints) on the calling thread,
+// merges on theirs, and all of it together. on_disk 2: with a memory limit of an eighth of the runs' size, at least 64 MB.
+// ForeignCommit: a million rows whose keys nobody knows.
+// BulkBuild: an index of files of others, 20-character keys beside three more columns; million keys a second of the clock.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -11,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <unordered_map>
@@ -19,6 +23,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include "frazil/base/executor.h"
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/uuid.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/format/deletion_vector.h"
@@ -33,6 +39,8 @@ namespace frazil {
 namespace {
 
 constexpr int64_t kRowsPerFile = 1'000'000;
+constexpr size_t kFilesAFollow = 8;  // of a load, whose keys take 16 bytes each beside the index
+constexpr int64_t kBytesOfKey = 20;
 
 int64_t FromEnvironment(const char* name, int64_t fallback) {
   const char* text = std::getenv(name);
@@ -62,42 +70,58 @@ double OfThread() { return Seconds(CLOCK_THREAD_CPUTIME_ID); }
 /// Of all threads but this one.
 double OfOthers() { return Seconds(CLOCK_PROCESS_CPUTIME_ID) - OfThread(); }
 
+std::filesystem::path NewFolder() {
+  const char* given = std::getenv("FRAZIL_BENCH_FOLDER");
+  const std::filesystem::path parent = given == nullptr ? std::filesystem::temp_directory_path() : given;
+  return parent / ("frazil-bench-" + Uuid::Random().ToString());
+}
+
+/// Of the process, without what is mapped from files and can be dropped at any time.
+double OwnMemoryMb() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  double kb = 0;
+  while (file >> word) {
+    if (word == "RssAnon:" && file >> kb) break;
+  }
+  return kb / 1024;
+}
+
 Hash96 HashOf(int64_t key) {
   auto mixed = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u;
   mixed = (mixed ^ (mixed >> 31)) * 0xBF58476D1CE4E5B9u;
   return {.high = mixed ^ (mixed >> 29), .low = static_cast<uint32_t>(key)};
 }
 
-/// A table whose data files are only names.
+/// A table most of whose data files are only names.
 class NamedFiles {
  public:
   NamedFiles()
-      : io_(std::make_shared<io::MemoryFileIO>()), catalog_(catalog::MakeMemoryCatalog("bench", "memory:/lake", io_)) {
+      : NamedFiles(std::make_shared<io::MemoryFileIO>(), "memory:/lake/t",
+                   {{.id = spec::FieldId(1),
+                     .name = "id",
+                     .required = true,
+                     .type = spec::Type::Primitive(spec::TypeId::kLong)}}) {}
+
+  NamedFiles(std::shared_ptr<io::FileIO> io, std::string location, std::vector<spec::Field> fields)
+      : io_(std::move(io)), catalog_(catalog::MakeMemoryCatalog("bench", location, io_)) {
     metadata_.format_version = 3;
     metadata_.table_uuid = Uuid::Random();
-    metadata_.location = "memory:/lake/t";
+    metadata_.location = std::move(location);
     metadata_.partition_specs.emplace_back(spec::SpecId(0), std::vector<spec::PartitionField>());
     metadata_.sort_orders.emplace_back();
-    metadata_.schemas.push_back(Must(spec::Schema::Make(
-        spec::SchemaId(0),
-        {{.id = spec::FieldId(1), .name = "id", .required = true, .type = spec::Type::Primitive(spec::TypeId::kLong)}},
-        {spec::FieldId(1)})));
-    metadata_.last_column_id = spec::FieldId(1);
+    metadata_.schemas.push_back(Must(spec::Schema::Make(spec::SchemaId(0), std::move(fields), {spec::FieldId(1)})));
+    metadata_.last_column_id = metadata_.schema()->highest_field_id();
   }
 
-  std::string AddFile(int64_t rows) {
-    return Add(EntryOf(fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++), rows));
-  }
+  std::string AddFile(int64_t rows) { return Add(EntryOf(NewPath("parquet"), rows)); }
 
-  /// One that exists, as another engine writes it: rows [first, first + rows) of the key alone.
-  void AddForeignFile(int64_t first, int64_t rows) {
-    const std::string path = fmt::format("memory:/lake/t/data/{:05}.parquet", num_files_++);
-    arrow::Int64Builder keys;
-    for (int64_t i = 0; i < rows; ++i) {
-      if (!keys.Append(first + i).ok()) std::abort();
-    }
+  /// One that exists, as another engine writes it.
+  void AddForeignFile(const arrow::ArrayVector& columns) {
+    const std::string path = NewPath("parquet");
+    const int64_t rows = columns[0]->length();
     const auto writer = Must(format::ParquetWriter::Make(Must(io_->Create(path)), metadata_.schema(), {}));
-    Must(writer->Write(*arrow::RecordBatch::Make(writer->arrow_schema(), rows, {keys.Finish().ValueOrDie()})));
+    Must(writer->Write(*arrow::RecordBatch::Make(writer->arrow_schema(), rows, columns)));
     (void)Must(writer->Finish());
     spec::ManifestEntry entry = EntryOf(path, rows);
     entry.data_file.file_size_in_bytes = Must(io_->Open(path))->size_bytes();
@@ -105,7 +129,7 @@ class NamedFiles {
   }
 
   void Kill(const std::vector<index::RowsOfFile>& killed) {
-    const std::string path = fmt::format("memory:/lake/t/data/{:05}.puffin", num_files_++);
+    const std::string path = NewPath("puffin");
     format::PuffinWriter writer(Must(io_->Create(path)));
     for (const index::RowsOfFile& rows : killed) {
       const std::string& file = rows.file->path;
@@ -133,7 +157,7 @@ class NamedFiles {
     spec::Snapshot snapshot;
     snapshot.id = spec::SnapshotId(metadata_.last_sequence_number.value());
     snapshot.sequence_number = metadata_.last_sequence_number;
-    snapshot.manifest_list = fmt::format("memory:/lake/t/metadata/{}.avro", snapshot.id);
+    snapshot.manifest_list = fmt::format("{}/metadata/{}.avro", metadata_.location, snapshot.id);
     snapshot.first_row_id = metadata_.next_row_id;
     std::vector<spec::ManifestEntry> deletes;
     for (const auto& [file, entry] : vectors_) deletes.push_back(entry);
@@ -158,6 +182,10 @@ class NamedFiles {
   spec::SchemaPtr schema() const { return metadata_.schema(); }
 
  private:
+  std::string NewPath(const char* extension) {
+    return fmt::format("{}/data/{:05}.{}", metadata_.location, num_files_++, extension);
+  }
+
   std::string Add(spec::ManifestEntry entry) {
     entry.data_file.first_row_id = metadata_.next_row_id;
     metadata_.next_row_id = spec::RowId(metadata_.next_row_id.value() + entry.data_file.record_count);
@@ -184,7 +212,7 @@ class NamedFiles {
     options.schema = metadata_.schema();
     options.content = content;
     const auto writer = Must(format::ManifestWriter::Make(
-        *io_, fmt::format("memory:/lake/t/metadata/m{}.avro", num_files_++), std::move(options)));
+        *io_, fmt::format("{}/metadata/m{}.avro", metadata_.location, num_files_++), std::move(options)));
     for (const spec::ManifestEntry& entry : entries) Must(writer->Add(entry));
     list.push_back(Must(writer->Finish(snapshot.sequence_number)));
     list.back().sequence_number = snapshot.sequence_number;
@@ -192,7 +220,7 @@ class NamedFiles {
     if (content == spec::ManifestContent::kData) list.back().first_row_id = spec::RowId(0);
   }
 
-  std::shared_ptr<io::MemoryFileIO> io_;
+  std::shared_ptr<io::FileIO> io_;
   std::shared_ptr<catalog::Catalog> catalog_;
   spec::TableMetadata metadata_;
   std::vector<spec::ManifestEntry> data_;
@@ -205,30 +233,37 @@ void Upserts(benchmark::State& state) {
   const int64_t num_loaded = FromEnvironment("FRAZIL_BENCH_KEYS", 10'000'000);
   const int64_t batch_size = FromEnvironment("FRAZIL_BENCH_BATCH", kRowsPerFile);
   const int64_t num_batches = FromEnvironment("FRAZIL_BENCH_BATCHES", 20);
-  const auto folder = std::filesystem::temp_directory_path() / ("frazil-bench-" + Uuid::Random().ToString());
+  const auto folder = NewFolder();
   for (auto _ : state) {
     NamedFiles files;
+    MemoryBudget budget(std::max(num_loaded * kBytesOfKey / 8, int64_t{64} << 20));
     auto index = Must(index::OpenKeyIndex({.directory = state.range(0) == 0 ? "" : folder.string(),
                                            .table_uuid = "bench",
                                            .schema = files.schema(),
-                                           .seed = 1}));
+                                           .seed = 1,
+                                           .budget = state.range(0) == 2 ? &budget : nullptr}));
     std::map<std::string, index::KnownKeys> known;
-    int64_t num_keys = num_loaded;
-    for (int64_t first = 0; first < num_keys; first += kRowsPerFile) {
-      const int64_t rows = std::min(kRowsPerFile, num_keys - first);
-      index::KnownKeys& keys = known[files.AddFile(rows)];
-      for (int64_t i = 0; i < rows; ++i) keys.hashes.push_back(HashOf(first + i));
-    }
     double follow_up = 0;
+    double own_mb = 0;
     const auto follow = [&] {
       const table::Table table = files.Commit();
       const double begin = OfThread();
       Must(index->FollowTo(table, table.metadata()->current_snapshot(), known));
       follow_up += OfThread() - begin;
+      own_mb = std::max(own_mb, OwnMemoryMb());
+      known.clear();
     };
-    follow();
+    const double load_merges_before = OfOthers();
+    int64_t num_keys = 0;
+    while (num_keys < num_loaded) {
+      const int64_t rows = std::min(kRowsPerFile, num_loaded - num_keys);
+      index::KnownKeys& keys = known[files.AddFile(rows)];
+      for (int64_t i = 0; i < rows; ++i) keys.hashes.push_back(HashOf(num_keys + i));
+      num_keys += rows;
+      if (known.size() == kFilesAFollow || num_keys == num_loaded) follow();
+    }
     Must(index->WaitForMerges());
-    const double load = std::exchange(follow_up, 0);
+    const double load = std::exchange(follow_up, 0) + OfOthers() - load_merges_before;
 
     std::mt19937_64 random(1);
     double look_up = 0;
@@ -257,7 +292,6 @@ void Upserts(benchmark::State& state) {
         return;
       }
       num_upserts += static_cast<int64_t>(sorted.size());
-      known.clear();
       index::KnownKeys keys{.hashes = sorted};
       keys.stored_row_ids.resize(sorted.size());
       for (const index::KeyHit& hit : found.hits) keys.stored_row_ids[hit.key] = hit.row_id;
@@ -277,6 +311,13 @@ void Upserts(benchmark::State& state) {
     const index::KeyIndexStatus status = index->status();
     state.counters["runs"] = static_cast<double>(status.num_runs + status.num_memory_runs);
     state.counters["entries_M"] = static_cast<double>(status.num_entries) / 1e6;
+    if (state.range(0) > 0)
+      state.counters["bytes_a_key"] = static_cast<double>(status.run_bytes) / static_cast<double>(num_keys);
+    state.counters["own_MB"] = own_mb;
+    if (state.range(0) == 2) {
+      state.counters["limit_MB"] = static_cast<double>(budget.limit_bytes() >> 20);
+      state.counters["reserved_MB"] = static_cast<double>(budget.peak_bytes() >> 20);
+    }
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
@@ -295,16 +336,21 @@ void ForeignCommit(benchmark::State& state) {
     const int64_t rows = std::min(kRowsPerFile, num_keys - first);
     index::KnownKeys& keys = known[files.AddFile(rows)];
     for (int64_t i = 0; i < rows; ++i) keys.hashes.push_back(HashOf(first + i));
+    if (known.size() < kFilesAFollow && first + rows < num_keys) continue;
+    const table::Table table = files.Commit();
+    Must(index->FollowTo(table, table.metadata()->current_snapshot(), known));
+    known.clear();
   }
-  const table::Table before = files.Commit();
-  Must(index->FollowTo(before, before.metadata()->current_snapshot(), known));
   Must(index->WaitForMerges());
   int64_t next_key = num_keys;
   double cpu = 0;
   double longest_ms = 0;
   for (auto _ : state) {
-    files.AddForeignFile(next_key, kRowsPerFile);
-    next_key += kRowsPerFile;
+    arrow::Int64Builder keys;
+    for (int64_t i = 0; i < kRowsPerFile; ++i) {
+      if (!keys.Append(next_key++).ok()) std::abort();
+    }
+    files.AddForeignFile({keys.Finish().ValueOrDie()});
     const table::Table table = files.Commit();
     const double begin = OfThread();
     Must(index->FollowTo(table, table.metadata()->current_snapshot(), {}));
@@ -316,8 +362,65 @@ void ForeignCommit(benchmark::State& state) {
   state.counters["longest_ms"] = longest_ms;
 }
 
+/// Rows [first, first + rows): a key in no order, two numbers, 40 letters.
+arrow::ArrayVector MakeRows(int64_t first, int64_t rows) {
+  arrow::StringBuilder keys;
+  arrow::Int64Builder numbers;
+  arrow::DoubleBuilder reals;
+  arrow::StringBuilder texts;
+  arrow::Status status;
+  for (int64_t i = first; i < first + rows; ++i) {
+    const uint64_t mixed = HashOf(i).high;
+    status &= keys.Append(fmt::format("user-{:015x}", mixed >> 4)) & numbers.Append(i) &
+              reals.Append(static_cast<double>(i) / 7) & texts.Append(fmt::format("{:020}{:020}", i, mixed));
+  }
+  if (!status.ok()) std::abort();
+  return {*keys.Finish(), *numbers.Finish(), *reals.Finish(), *texts.Finish()};
+}
+
+void BulkBuild(benchmark::State& state) {
+  const int64_t num_keys = FromEnvironment("FRAZIL_BENCH_KEYS", 10'000'000);
+  const auto folder = NewFolder();
+  const auto field = [](int32_t id, const char* name, spec::TypeId type) {
+    return spec::Field{.id = spec::FieldId(id), .name = name, .required = id == 1, .type = spec::Type::Primitive(type)};
+  };
+  NamedFiles files(io::MakeLocalFileIO(), "file://" + (folder / "t").string(),
+                   {field(1, "k", spec::TypeId::kString), field(2, "n", spec::TypeId::kLong),
+                    field(3, "x", spec::TypeId::kDouble), field(4, "text", spec::TypeId::kString)});
+  for (int64_t first = 0; first < num_keys; first += kRowsPerFile) {
+    files.AddForeignFile(MakeRows(first, std::min(kRowsPerFile, num_keys - first)));
+  }
+  const table::Table table = files.Commit();
+  Executor executor(2);
+  MemoryBudget budget(int64_t{1} << 30);
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    const double cpu_begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+    auto index = Must(index::OpenKeyIndex({.directory = (folder / "index").string(),
+                                           .table_uuid = "bench",
+                                           .schema = files.schema(),
+                                           .seed = 1,
+                                           .executor = &executor,
+                                           .budget = &budget}));
+    Must(index->FollowTo(table, table.metadata()->current_snapshot(), {}));
+    Must(index->Checkpoint());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double cpu = Seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
+    state.counters["build_M/s"] = static_cast<double>(num_keys) / 1e6 / seconds;
+    state.counters["build_M/cpu_s"] = static_cast<double>(num_keys) / 1e6 / cpu;
+    state.counters["own_MB"] = OwnMemoryMb();
+    state.counters["limit_MB"] = static_cast<double>(budget.limit_bytes() >> 20);
+    state.counters["reserved_MB"] = static_cast<double>(budget.peak_bytes() >> 20);
+    const index::KeyIndexStatus status = index->status();
+    if (status.num_entries != num_keys) state.SkipWithError("not every row has one entry");
+    state.counters["bytes_a_key"] = status.bytes_per_entry();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+BENCHMARK(BulkBuild)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(ForeignCommit)->Iterations(5)->Unit(benchmark::kMillisecond);
-BENCHMARK(Upserts)->ArgName("on_disk")->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(Upserts)->ArgName("on_disk")->Arg(0)->Arg(1)->Arg(2)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace frazil

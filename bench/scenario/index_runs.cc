@@ -517,7 +517,8 @@ void RocksDb(const Options& options) {
     double cpu = 0;
     uint64_t looked_up = 0;
     uint64_t hits = 0;
-    for (int warm_up = static_cast<int>(options.keys / size / 10); looked_up < options.look_ups / 5;) {
+    for (int warm_up = static_cast<int>(std::min<uint64_t>(options.keys / 10, 3'000'000) / size);
+         looked_up < options.look_ups / 5;) {
       const std::vector<Hash96> batch = source.Batch(size);
       const Watch watch;
       const uint64_t found = get(batch);
@@ -536,7 +537,7 @@ void RocksDb(const Options& options) {
   uint64_t next_key = options.keys;
   uint64_t upserts = 0;
   const Watch watch(CLOCK_PROCESS_CPUTIME_ID);
-  while (upserts < std::max<uint64_t>(options.keys / 10, 1'000'000)) {
+  while (upserts < std::clamp<uint64_t>(options.keys / 10, 1'000'000, 5'000'000)) {
     std::vector<Hash96> batch;
     for (size_t i = 0; i < 100'000; ++i) batch.push_back(HashOf(i % 10 == 9 ? next_key++ : random() % next_key));
     std::sort(batch.begin(), batch.end());
