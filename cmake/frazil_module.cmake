@@ -3,14 +3,21 @@
 # One module of the house: static library frazil_NAME from the sources in src/frazil/<folder> (default: NAME), and the
 # unit-test program frazil_NAME_test from the *_test.cc and *_test_support.cc beside them. A module can include only what
 # its DEPS give, so the link line enforces the levels. ONLY and EXCEPT choose files by their path within the folder.
-# A module without sources yet is an empty stand-in that passes its dependencies on.
+# A module without sources yet is an empty stand-in that passes its dependencies on. x_lives_test.cc, thousands of random
+# lives of one thing, is a program of its own.
 #
-# frazil_test(NAME SOURCES files... [LINK targets...] [TIMEOUT seconds]): a GoogleTest program, each of its cases a ctest.
+# frazil_test(NAME SOURCES files... [LINK targets...] [TIMEOUT seconds] [FEWER_CHECKS]): a GoogleTest program, each of its
+# cases a ctest. FEWER_CHECKS: the sanitizer looks neither for leaks nor for uses of a stack frame after its end, and reports one
+# frame of where memory came from; all of that takes more than half of the time.
 
 include(GoogleTest)
 
 function(frazil_test NAME)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "FEWER_CHECKS" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  set(_asan_checks "detect_stack_use_after_return=1")
+  if(arg_FEWER_CHECKS)
+    set(_asan_checks "detect_stack_use_after_return=0:detect_leaks=0:malloc_context_size=1")
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -19,7 +26,7 @@ function(frazil_test NAME)
   set_property(GLOBAL APPEND PROPERTY FRAZIL_TEST_PROGRAMS ${NAME})
   # The system pool lets the address sanitizer see overflows of Arrow's buffers.
   set(_environment ARROW_DEFAULT_MEMORY_POOL=system
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1"
+    "ASAN_OPTIONS=${_asan_checks}:strict_string_checks=1:allocator_may_return_null=1"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/leaks.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
@@ -45,6 +52,9 @@ function(frazil_module NAME)
   list(FILTER _sources EXCLUDE REGEX "(^|/)main\\.cc$")
   set(_tests ${_files})
   list(FILTER _tests INCLUDE REGEX "_(test|test_support)\\.cc$")
+  set(_lives ${_tests})
+  list(FILTER _tests EXCLUDE REGEX "_lives_test\\.cc$")
+  list(FILTER _lives INCLUDE REGEX "_lives_test\\.cc$")
   set(_fuzzers ${_files})
   list(FILTER _fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   list(TRANSFORM _sources PREPEND ${_root}/)
@@ -73,5 +83,9 @@ function(frazil_module NAME)
     endforeach()
   elseif(_tests)
     frazil_test(frazil_${NAME}_test SOURCES ${_tests} LINK frazil_${NAME})
+    foreach(_file IN LISTS _lives)
+      cmake_path(GET _file STEM _name)
+      frazil_test(frazil_${_name} SOURCES ${_root}/${_file} LINK frazil_${NAME} TIMEOUT 600 FEWER_CHECKS)
+    endforeach()
   endif()
 endfunction()

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <arrow/api.h>
@@ -27,7 +28,7 @@ namespace frazil::index {
 
 // A table in memory whose every snapshot is written from a model of it, so that the model knows what is live without
 // asking the code under test. Anything that any engine may legally do to a table is one call. Fast: no catalog, no commit
-// loop, one manifest of each kind a snapshot.
+// loop, one manifest of each kind a snapshot, and that of the snapshot before where nothing changed.
 
 /// A null in the key: a row that nobody can ask for. Foreign files may hold such.
 inline constexpr int64_t kNullId = -1;
@@ -126,10 +127,16 @@ class ModelTable {
   const std::string uuid() const { return metadata_.table_uuid.ToString(); }
   spec::SchemaPtr schema() const { return metadata_.schema(); }
 
+  /// All handles share one cache of manifests.
   table::Table Handle() const {
-    return table::Table(
-        catalog_, {{"db"}, "t"},
-        {.metadata = std::make_shared<const spec::TableMetadata>(metadata_), .metadata_location = "none"});
+    catalog::LoadedTable loaded{.metadata = std::make_shared<const spec::TableMetadata>(metadata_),
+                                .metadata_location = "none"};
+    if (!handle_) {
+      handle_.emplace(catalog_, catalog::TableName{{"db"}, "t"}, std::move(loaded));
+    } else {
+      handle_->Adopt(std::move(loaded));
+    }
+    return *handle_;
   }
 
   /// Those that have a key.
@@ -409,6 +416,16 @@ class ModelTable {
                      const spec::Snapshot& snapshot, std::optional<spec::RowId> first_row_id,
                      std::vector<spec::ManifestFile>& list) {
     if (entries.empty()) return;
+    std::string contents = fmt::format("version {}", format_version());
+    for (const spec::ManifestEntry& entry : entries) {
+      contents +=
+          fmt::format("\n{} {} {} {}", entry.data_file.file_path, *entry.sequence_number, *entry.file_sequence_number,
+                      entry.data_file.first_row_id ? entry.data_file.first_row_id->value() : -1);
+    }
+    if (const auto found = manifests_.find({spec_id, content, contents}); found != manifests_.end()) {
+      list.push_back(found->second);
+      return;
+    }
     format::ManifestWriterOptions options;
     options.format_version = format_version();
     options.snapshot_id = snapshot.id;
@@ -424,6 +441,7 @@ class ModelTable {
     row->sequence_number = snapshot.sequence_number;
     row->added_snapshot_id = snapshot.id;
     row->first_row_id = first_row_id;
+    manifests_.insert({{spec_id, content, std::move(contents)}, *row});
     list.push_back(*std::move(row));
   }
 
@@ -471,6 +489,9 @@ class ModelTable {
   spec::TableMetadata metadata_;
   ModelState state_;
   std::map<int64_t, ModelState> history_;
+  /// Those that were written, by spec, content and what is in them.
+  std::map<std::tuple<int, spec::ManifestContent, std::string>, spec::ManifestFile> manifests_;
+  mutable std::optional<table::Table> handle_;
   int num_files_ = 0;
 };
 

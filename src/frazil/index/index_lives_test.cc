@@ -647,7 +647,8 @@ TEST_P(IndexModel, EveryLiveRowIsFoundAndNothingElseWhateverHappens) {
   const bool is_repeat = std::getenv("FRAZIL_TEST_SEED") != nullptr;
   if (is_repeat && GetParam() != 0) GTEST_SKIP() << "the first shard repeats the life of FRAZIL_TEST_SEED";
   const uint64_t first = NumberFromEnvironment("FRAZIL_TEST_SEED", std::random_device{}());
-  const uint64_t count = is_repeat ? 1 : NumberFromEnvironment("FRAZIL_TEST_HISTORIES", 400) / kNumShards;
+  const uint64_t count = is_repeat ? 1 : NumberFromEnvironment("FRAZIL_TEST_HISTORIES", 2000) / kNumShards;
+  std::cout << fmt::format("seeds from {}", first) << std::endl;  // a crash tells no more
   MergeGate gate;
   Totals totals;
   for (uint64_t seed = first; seed < first + count; ++seed) {
