@@ -199,7 +199,10 @@ def main():
                 answers["Spark"], costs["Spark"] = by_spark[name]
             expected = expected or same(answers["table"])
             for who, answer in answers.items():
-                assert same(answer) == expected, f"{who} on {label}: {answer}, expected {expected}"
+                if same(answer) != expected:
+                    assert who == "DuckDB", f"{who} on {label}: {answer}, expected {expected}"
+                    costs[who]["reads_other_rows"] = True
+                    print(f"{who} reads other rows of the table of {label}: {answer}, expected {expected}")
             figures["tables"][label] = {**layout, **costs}
             print(f"{label}: {layout['data_files']} data files, {layout['vectors']} vectors, {layout['mb']} MB")
             for who, cost in costs.items():
