@@ -9,11 +9,12 @@
 
 #include "frazil/base/test_support.h"
 #include "frazil/catalog/catalog.h"
+#include "frazil/catalog/table_places.h"
 
 namespace frazil::test {
 
 /// Passes every call on; a base of catalogs that change one of them.
-class ForwardingCatalog : public catalog::Catalog {
+class ForwardingCatalog : public catalog::Catalog, public catalog::TablePlaces {
  public:
   explicit ForwardingCatalog(std::shared_ptr<catalog::Catalog> inner) : inner_(std::move(inner)) {}
 
@@ -37,6 +38,9 @@ class ForwardingCatalog : public catalog::Catalog {
   }
   Result<catalog::LoadedTable> CreateTable(const catalog::TableName& n, spec::CreateTableRequest r) override {
     return inner_->CreateTable(n, std::move(r));
+  }
+  Result<std::string> PlaceForNew(const catalog::TableName& n) const override {
+    return catalog::PlaceForNew(*inner_, n);
   }
   Result<catalog::LoadedTable> LoadTable(const catalog::TableName& n) const override { return inner_->LoadTable(n); }
   Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name,

@@ -1,9 +1,11 @@
 #include "frazil/catalog/fault_injecting_catalog.h"
 
+#include "frazil/catalog/table_places.h"
+
 namespace frazil::catalog {
 namespace {
 
-class FaultInjectingCatalog : public Catalog {
+class FaultInjectingCatalog : public Catalog, public TablePlaces {
  public:
   using Decide = std::function<Status(std::string_view operation, const TableName& name)>;
 
@@ -37,6 +39,7 @@ class FaultInjectingCatalog : public Catalog {
     FRAZIL_TRY(decide_("create.after", name));
     return table;
   }
+  Result<std::string> PlaceForNew(const TableName& name) const override { return catalog::PlaceForNew(*inner_, name); }
   Result<LoadedTable> LoadTable(const TableName& name) const override {
     FRAZIL_TRY(decide_("load", name));
     return inner_->LoadTable(name);

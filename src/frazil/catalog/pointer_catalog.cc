@@ -81,12 +81,19 @@ Status PointerCatalog::CheckCreatable(const TableName& name) const {
   return store_->Transact(Access::kRead, [&](PointerRows& rows) { return CheckNameIsFree(rows, name); });
 }
 
+std::string PointerCatalog::DefaultLocation(const TableName& name) const {
+  std::string location = warehouse_;
+  for (const std::string& level : name.levels) location += "/" + level;
+  return location + "/" + name.name;
+}
+
+Result<std::string> PointerCatalog::PlaceForNew(const TableName& name) const {
+  FRAZIL_TRY(CheckCreatable(name));
+  return DefaultLocation(name);
+}
+
 Result<LoadedTable> PointerCatalog::CreateTable(const TableName& name, spec::CreateTableRequest request) {
-  if (request.location.empty()) {
-    request.location = warehouse_;
-    for (const std::string& level : name.levels) request.location += "/" + level;
-    request.location += "/" + name.name;
-  }
+  if (request.location.empty()) request.location = DefaultLocation(name);
   request.location = WithoutTrailingSlashes(std::move(request.location));
   FRAZIL_ASSIGN(const auto updates, spec::MakeCreateUpdates(request));
   return CreateFromUpdates(name, {spec::requirement::AssertCreate{}}, updates);

@@ -7,6 +7,7 @@
 #include "frazil/base/clock.h"
 #include "frazil/catalog/catalog.h"
 #include "frazil/catalog/pointer_store.h"
+#include "frazil/catalog/table_places.h"
 
 namespace frazil::catalog {
 
@@ -14,7 +15,7 @@ namespace frazil::catalog {
 ///
 /// A commit writes its metadata file first, durably, and then moves the pointer in one short transaction. The file is
 /// deleted again after a definite failure and never when the outcome is unknown. Thread-safe.
-class PointerCatalog : public Catalog {
+class PointerCatalog : public Catalog, public TablePlaces {
  public:
   PointerCatalog(std::string name, std::string warehouse, std::unique_ptr<PointerStore> store,
                  std::shared_ptr<io::FileIO> io, Clock& clock);
@@ -30,6 +31,7 @@ class PointerCatalog : public Catalog {
 
   Result<std::vector<TableName>> ListTables(const Namespace& levels) const override;
   Result<LoadedTable> CreateTable(const TableName& name, spec::CreateTableRequest request) override;
+  Result<std::string> PlaceForNew(const TableName& name) const override;
   Result<LoadedTable> LoadTable(const TableName& name) const override;
   Result<LoadedTable> CommitTable(const TableName& name, const std::vector<spec::TableRequirement>& requirements,
                                   const std::vector<spec::TableUpdate>& updates) override;
@@ -40,6 +42,7 @@ class PointerCatalog : public Catalog {
  private:
   Result<LoadedTable> CreateFromUpdates(const TableName& name, const std::vector<spec::TableRequirement>& requirements,
                                         const std::vector<spec::TableUpdate>& updates);
+  std::string DefaultLocation(const TableName& name) const;
   Result<std::string> FindTable(const TableName& name) const;
   Status CheckCreatable(const TableName& name) const;
   Status InsertPointer(const TableName& name, const std::string& metadata_location);

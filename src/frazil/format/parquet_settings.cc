@@ -1,8 +1,10 @@
 #include "frazil/format/parquet_settings.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include <arrow/util/compression.h>
@@ -16,6 +18,9 @@ using parquet::Compression;
 
 constexpr std::string_view kPrefix = "write.parquet.";
 constexpr std::string_view kDictionaryPrefix = "write.parquet.dict-encoding-enabled.column.";
+constexpr std::string_view kBloomPrefix = "write.parquet.bloom-filter-enabled.column.";
+constexpr std::string_view kBloomFppPrefix = "write.parquet.bloom-filter-fpp.column.";
+constexpr std::string_view kBloomNdvPrefix = "write.parquet.bloom-filter-ndv.column.";
 constexpr std::string_view kStatisticsPrefix = "write.parquet.stats-enabled.column.";
 constexpr std::string_view kDeltaIntegers = "frazil.write.parquet.delta-integers";
 constexpr int kDefaultZstdLevel = 1;
@@ -78,6 +83,40 @@ Result<std::optional<int>> ParseLevel(const std::string& text, Compression::type
   return level;
 }
 
+Result<double> ParseRate(const std::string& property, const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error != std::errc() || end != text.data() + text.size() || !(rate > 0 && rate < 1)) {
+    return Fail(ErrorCode::kInvalidArgument, "{} must be a number between 0 and 1, but is: {}", property, text);
+  }
+  return rate;
+}
+
+/// Columns with a filter; what is said of others is checked and forgotten.
+Status ParseBloomSettings(const std::map<std::string, std::string>& properties, ParquetSettings& settings) {
+  std::map<std::string, BloomSettings> known;
+  for (const auto& [property, value] : properties) {
+    if (property.starts_with(kBloomFppPrefix)) {
+      FRAZIL_ASSIGN(known[property.substr(kBloomFppPrefix.size())].fpp, ParseRate(property, value));
+    } else if (property.starts_with(kBloomNdvPrefix)) {
+      FRAZIL_ASSIGN(known[property.substr(kBloomNdvPrefix.size())].ndv, ParsePositive(property, value));
+    }
+  }
+  for (const auto& [property, value] : properties) {
+    if (!property.starts_with(kBloomPrefix)) continue;
+    FRAZIL_ASSIGN(const bool is_wanted, ParseBool(property, value));
+    const std::string column = property.substr(kBloomPrefix.size());
+    if (is_wanted) settings.bloom_by_column[column] = known[column];
+  }
+  return {};
+}
+
+/// The most values that a filter of at most `bytes` holds at that rate: sizes are powers of two, eight bits are set a value.
+int64_t MostValues(double fpp, int64_t bytes) {
+  const auto size = static_cast<double>(std::bit_floor(static_cast<uint64_t>(bytes)));
+  return std::max<int64_t>(1, static_cast<int64_t>(-size * std::log(1 - std::pow(fpp, 1.0 / 8))));
+}
+
 bool IsIntegerColumn(const parquet::ColumnDescriptor& column) {
   return column.physical_type() == parquet::Type::INT32 || column.physical_type() == parquet::Type::INT64;
 }
@@ -98,7 +137,8 @@ Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::st
   const std::map<std::string, int64_t*> sizes = {{"row-group-size-bytes", &settings.row_group_bytes},
                                                  {"page-size-bytes", &settings.page_bytes},
                                                  {"page-row-limit", &settings.page_rows},
-                                                 {"dict-size-bytes", &settings.dictionary_bytes}};
+                                                 {"dict-size-bytes", &settings.dictionary_bytes},
+                                                 {"bloom-filter-max-bytes", &settings.bloom_bytes}};
   for (const auto& [property, value] : properties) {
     if (property == kDeltaIntegers) {
       FRAZIL_ASSIGN(settings.delta_integers, ParseBool(property, value));
@@ -122,6 +162,7 @@ Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::st
       }
     }
   }
+  FRAZIL_TRY(ParseBloomSettings(properties, settings));
   return settings;
 }
 
@@ -157,6 +198,14 @@ std::shared_ptr<parquet::WriterProperties> ToWriterProperties(const ParquetSetti
     if (!Find(settings.statistics_by_column, leaf.full_name).value_or(true)) {
       builder.disable_statistics(column.path());
       builder.disable_write_page_index(column.path());
+    }
+    const auto bloom = Find(settings.bloom_by_column, leaf.full_name);
+    if (bloom && column.physical_type() != parquet::Type::BOOLEAN) {
+      parquet::BloomFilterOptions options;  // folded to what the row group needs when it is written
+      options.fpp = bloom->fpp;
+      const int64_t most = MostValues(bloom->fpp, settings.bloom_bytes);
+      options.ndv = std::min(bloom->ndv.value_or(most), most);
+      builder.enable_bloom_filter(column.path()->ToDotString(), options);
     }
   }
   return builder.build();

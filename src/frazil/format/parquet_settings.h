@@ -13,6 +13,12 @@
 
 namespace frazil::format {
 
+/// A Bloom filter for a column's values, so that readers looking for one skip row groups without it.
+struct BloomSettings {
+  double fpp = 0.01;           ///< rate of values that look present and are not
+  std::optional<int64_t> ndv;  ///< expected different values of a row group; none: as many as `bloom_bytes` holds
+};
+
 /// How a file is written, from table properties. Internal to the parquet_*.cc files.
 struct ParquetSettings {
   parquet::Compression::type codec = parquet::Compression::ZSTD;
@@ -25,6 +31,8 @@ struct ParquetSettings {
   bool delta_integers = false;
   std::map<std::string, bool> dictionary_by_column;  ///< full column name
   std::map<std::string, bool> statistics_by_column;
+  std::map<std::string, BloomSettings> bloom_by_column;  ///< only columns that get one
+  int64_t bloom_bytes = int64_t{1} << 20;                ///< limit of one filter, of a row group and column
 };
 
 /// kInvalidArgument naming the property, kNotSupported naming a codec that is not built in.

@@ -33,7 +33,8 @@ struct ParquetFileResult {
 /// Field ids at every level, statistics and page index on, zstd level 1, dictionaries for columns that repeat in the
 /// first batch. Properties (section 10): `write.parquet.compression-codec`, `-level`, `row-group-size-bytes`,
 /// `page-size-bytes`, `page-row-limit`, `page-version`, `dict-size-bytes`, `dict-encoding-enabled.column.X`,
-/// `stats-enabled.column.X`. `frazil.write.parquet.delta-integers` = true packs integers, dates and times by differences
+/// `stats-enabled.column.X`, `bloom-filter-enabled.column.X` (not for booleans) with `-fpp`, `-ndv` and
+/// `bloom-filter-max-bytes`: the most of one filter in memory; what is stored is folded. `frazil.write.parquet.delta-integers` = true packs integers, dates and times by differences
 /// and leaves them without codec: smaller and 10 % faster, but Iceberg's Spark reader knows it from 1.11 on only.
 ///
 /// One thread at a time. Dropping it without Finish() leaves no file. After an error only dropping is allowed.

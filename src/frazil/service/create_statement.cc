@@ -25,6 +25,8 @@ std::string CreateTableStatement(const PipelineConfig& config, const std::string
   std::map<std::string, std::string> properties = config.table_properties;
   properties.try_emplace("format-version", "3");
   properties.try_emplace("history.expire.max-snapshot-age-ms", "86400000");
+  // Such tables are asked for single rows by key: a look-up decodes a page a column (docs/benchmarks.md).
+  properties.try_emplace("write.parquet.page-row-limit", "1000");
   std::string list;
   for (const auto& [key, value] : properties) {
     list += fmt::format("{}{} = {}", list.empty() ? "" : ", ", sql::QuotedText(key), sql::QuotedText(value));

@@ -22,7 +22,7 @@ TEST(CreateStatement, IsWhatAPersonCouldHaveTyped) {
   EXPECT_EQ(CreateTableStatement(config, "a bigint"),
             "CREATE TABLE IF NOT EXISTS prod.apps.user_kv (a bigint) USING iceberg PARTITIONED BY (bucket(32, app_id), "
             "bucket(8, key)) TBLPROPERTIES ('format-version' = '3', 'history.expire.max-snapshot-age-ms' = '86400000', "
-            "'note' = 'it''s')");
+            "'note' = 'it''s', 'write.parquet.page-row-limit' = '1000')");
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include "frazil/base/log.h"
 #include "frazil/base/version.h"
 #include "frazil/spec/table_metadata_builder.h"
 #include "frazil/sql/column_values.h"
@@ -11,6 +10,7 @@
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/store_assignment.h"
 #include "frazil/table/snapshot_change.h"
+#include "frazil/table/table_creation.h"
 
 #include <arrow/record_batch.h>
 
@@ -89,6 +89,39 @@ Result<std::vector<spec::TableUpdate>> ReplaceUpdates(const spec::TableMetadata&
   return updates;
 }
 
+struct Written {
+  std::vector<spec::DataFile> files;
+  int64_t num_rows = 0;
+};
+
+/// Writes the rows of a query as files of a table that need not be anywhere but in memory yet.
+Result<Written> WriteRows(const std::string& query, const table::Table& staged, Engine& engine) {
+  FRAZIL_ASSIGN(const auto columns, ColumnsOfQuery(query, engine));
+  std::string values;
+  std::string names;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    FRAZIL_ASSIGN(const std::string value,
+                  StoreAs(staged.metadata()->schema()->fields().at(i), fmt::format("frazil_source.c{}", i),
+                          columns[i].type, staged.name().ToString()));
+    values += (i == 0 ? "" : ", ") + value;
+    names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
+  }
+  FRAZIL_ASSIGN(const std::string text,
+                RewriteQuery(fmt::format("SELECT {} FROM ({}\n) AS frazil_source({})", values, query, names)));
+  FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged));
+  FRAZIL_ASSIGN(auto rows, engine.Run(text));
+  Written written;
+  for (;;) {
+    auto batch = rows->Next();
+    if (!batch) return tl::unexpected<Error>(ExplainStoreError(std::move(batch).error()));
+    if (!*batch) break;
+    FRAZIL_TRY(writer.Write(**batch));
+    written.num_rows += (*batch)->num_rows();
+  }
+  FRAZIL_ASSIGN(written.files, writer.Finish());
+  return written;
+}
+
 /// Definition and rows of a table change in one commit.
 class Replacement final : public table::SnapshotChange {
  public:
@@ -126,11 +159,6 @@ class Replacement final : public table::SnapshotChange {
   }
 
  private:
-  struct Written {
-    std::vector<spec::DataFile> files;
-    int64_t num_rows = 0;
-  };
-
   /// Asked again on every base: the query may read the table that is replaced.
   Result<Written> Write(const table::Table& staged) {
     Written written;
@@ -141,28 +169,7 @@ class Replacement final : public table::SnapshotChange {
                     staged.name().ToString());
       }
       resolver_.Forget();
-      FRAZIL_ASSIGN(const auto columns, ColumnsOfQuery(create_.query, engine_));
-      std::string values;
-      std::string names;
-      for (size_t i = 0; i < columns.size(); ++i) {
-        FRAZIL_ASSIGN(const std::string value,
-                      StoreAs(staged.metadata()->schema()->fields().at(i), fmt::format("frazil_source.c{}", i),
-                              columns[i].type, staged.name().ToString()));
-        values += (i == 0 ? "" : ", ") + value;
-        names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
-      }
-      FRAZIL_ASSIGN(const std::string text, RewriteQuery(fmt::format("SELECT {} FROM ({}\n) AS frazil_source({})",
-                                                                     values, create_.query, names)));
-      FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged));
-      FRAZIL_ASSIGN(auto rows, engine_.Run(text));
-      for (;;) {
-        auto batch = rows->Next();
-        if (!batch) return tl::unexpected<Error>(ExplainStoreError(std::move(batch).error()));
-        if (!*batch) break;
-        FRAZIL_TRY(writer.Write(**batch));
-        written.num_rows += (*batch)->num_rows();
-      }
-      FRAZIL_ASSIGN(written.files, writer.Finish());
+      FRAZIL_ASSIGN(written, WriteRows(create_.query, staged, engine_));
     }
     written_.push_back(written);
     return written;
@@ -175,24 +182,46 @@ class Replacement final : public table::SnapshotChange {
   std::vector<Written> written_;  ///< by attempt
 };
 
-/// A table that only this statement knows is taken away again when its rows cannot be had.
-AnyResult CreateWithRows(const statement::CreateTableAs& create, const statement::CreateTable& definition,
-                         NameResolver& resolver, Engine& engine) {
-  FRAZIL_TRY(Run(definition, resolver));
-  FRAZIL_ASSIGN(const TableReference place, resolver.Place(create.table.name));
-  if (create.query.empty()) return MessageResult("created table " + place.ToString());
-  statement::Insert insert;
-  insert.table = create.table.name;
-  insert.source = create.query;
-  auto inserted = Run(insert, resolver, engine, false);
-  if (inserted) return MessageResult(fmt::format("created table {}, {}", place.ToString(), (*inserted)->message()));
-  if (inserted.error().code() != ErrorCode::kCommitUnknown) {
-    FRAZIL_ASSIGN(auto catalog, resolver.Catalog(place.catalog));
-    if (Status dropped = catalog->DropTable(place.name, true); !dropped) {
-      Log::Warn("an empty table is left: {}: {}", place.ToString(), dropped.error().ToString());
-    }
+/// The rows of a new table.
+class FirstRows final : public table::SnapshotChange {
+ public:
+  FirstRows(const std::string& query, Engine& engine) : query_(query), engine_(engine) {}
+
+  Result<table::FileChanges> Prepare(const table::Table& staged, spec::SnapshotId) override {
+    FRAZIL_ASSIGN(written_, WriteRows(query_, staged, engine_));
+    table::FileChanges changes;
+    changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
+    for (const spec::DataFile& file : written_.files) changes.added_data_files.push_back({file, std::nullopt});
+    return changes;
   }
-  return inserted;
+  const Written& written() const { return written_; }
+
+ private:
+  const std::string& query_;
+  Engine& engine_;
+  Written written_;
+};
+
+/// The table is there with its rows or not at all.
+AnyResult CreateWithRows(const statement::CreateTableAs& create, const statement::CreateTable& definition,
+                         const TableReference& place, NameResolver& resolver, Engine& engine) {
+  FRAZIL_ASSIGN(spec::CreateTableRequest request, CreateRequestOf(definition));
+  FRAZIL_ASSIGN(const auto catalog, resolver.Catalog(place.catalog));
+  FRAZIL_TRY(CreateNamespaceIfDefault(*catalog, place.name.levels));
+  FirstRows rows(create.query, engine);
+  auto created = table::CreateTable(catalog, place.name, std::move(request), rows);
+  if (created) {
+    return MessageResult(
+        fmt::format("created table {0}, inserted {1} rows into {0}", place.ToString(), rows.written().num_rows));
+  }
+  if (created.error().code() == ErrorCode::kCommitUnknown) return tl::unexpected<Error>(std::move(created).error());
+  std::vector<std::string> paths;
+  for (const spec::DataFile& file : rows.written().files) paths.push_back(file.file_path);
+  DropFiles(*catalog->file_io(), paths, "CREATE TABLE AS");
+  if (create.table.if_not_exists && created.error().code() == ErrorCode::kAlreadyExists) {
+    return MessageResult("table exists already: " + place.ToString());
+  }
+  return tl::unexpected<Error>(std::move(created).error());
 }
 
 }  // namespace
@@ -219,7 +248,8 @@ AnyResult Run(const statement::CreateTableAs& create, NameResolver& resolver, En
     FRAZIL_ASSIGN(definition.columns, DefinitionsOf(*rows));
   }
   if (definition.columns.empty()) return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", place.ToString());
-  if (!existing) return CreateWithRows(create, definition, resolver, engine);
+  if (!existing && create.query.empty()) return Run(definition, resolver);
+  if (!existing) return CreateWithRows(create, definition, place, resolver, engine);
   FRAZIL_ASSIGN(const spec::CreateTableRequest request, CreateRequestOf(definition));
   Replacement replacement(create, request, resolver, engine);
   FRAZIL_ASSIGN(const int64_t num_rows, replacement.Commit(*existing->table));

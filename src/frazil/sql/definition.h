@@ -32,6 +32,7 @@ AnyResult Run(const statement::Describe& describe, NameResolver& resolver);
 // What changes a table is worked out anew on the newest state after every lost race; a statement that fails leaves the
 // table as it was.
 
+AnyResult Run(const statement::ReplaceColumns& replace, NameResolver& resolver);
 AnyResult Run(const statement::AddColumns& add, NameResolver& resolver);
 AnyResult Run(const statement::DropColumns& drop, NameResolver& resolver);
 AnyResult Run(const statement::RenameColumn& rename, NameResolver& resolver);
@@ -44,6 +45,9 @@ AnyResult Run(const statement::UnsetTableProperties& unset, NameResolver& resolv
 AnyResult Run(const statement::SetTableLocation& set, NameResolver& resolver);
 AnyResult Run(const statement::SetRef& set, NameResolver& resolver);
 AnyResult Run(const statement::DropRef& drop, NameResolver& resolver);
+
+/// The namespace that names without one stand for exists as soon as it is needed.
+Status CreateNamespaceIfDefault(catalog::Catalog& catalog, const catalog::Namespace& levels);
 
 /// A table that ALTER TABLE may change: no metadata table, no branch or tag of one. kInvalidArgument otherwise.
 Result<TableReference> FindToAlter(const NameParts& name, NameResolver& resolver);

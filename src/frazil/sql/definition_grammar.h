@@ -40,9 +40,11 @@ struct show_partitions : peg::seq<k_show, k_partitions, peg::must<table_name>> {
 struct extended : peg::sor<k_extended, k_formatted> {};
 struct describe_word : peg::sor<k_describe, k_desc> {};
 struct describe_namespace : peg::seq<describe_word, namespace_word, peg::opt<extended>, peg::must<table_name>> {};
+struct described_column : table_name {};
 struct describe_table
     : peg::seq<describe_word, peg::not_at<peg::sor<k_select, k_with, k_values, k_from, k_insert, symbol<'('>>>,
-               peg::not_at<k_history, name>, peg::opt<k_table>, peg::opt<extended>, peg::must<table_name>> {};
+               peg::not_at<k_history, name>, peg::opt<k_table>, peg::opt<extended>, peg::must<table_name>,
+               peg::opt<described_column>> {};
 struct describe_history : peg::seq<describe_word, k_history, peg::at<name>, peg::must<table_name>> {};
 struct use_namespace : peg::seq<k_use, peg::opt<namespace_word>, peg::must<table_name>> {};
 
@@ -57,6 +59,9 @@ struct added_columns : peg::list<added_column, symbol<','>> {};
 struct column_word : peg::sor<k_columns, k_column> {};
 struct added_list : peg::sor<peg::seq<symbol<'('>, peg::must<added_columns>, must_symbol<')'>>, added_columns> {};
 struct add_columns : peg::seq<k_add, column_word, peg::must<added_list>> {};
+struct replacing_column : peg::seq<name, required_type, peg::star<peg::sor<not_null, column_comment, default_value>>> {};
+struct replacing_columns : peg::seq<symbol<'('>, peg::list<replacing_column, symbol<','>>, must_symbol<')'>> {};
+struct replace_columns : peg::seq<k_replace, k_columns, peg::must<replacing_columns>> {};
 struct column_paths : peg::list<table_name, symbol<','>> {};
 struct dropped_list : peg::sor<peg::seq<symbol<'('>, peg::must<column_paths>, must_symbol<')'>>, column_paths> {};
 struct drop_columns : peg::seq<k_drop, column_word, peg::opt<if_exists>, peg::must<dropped_list>> {};
@@ -117,7 +122,7 @@ struct drop_ref : peg::seq<k_drop, ref_word, peg::opt<if_exists>, peg::must<name
 
 struct table_action
     : peg::sor<add_columns, add_partition, drop_columns, drop_partition, identifier_fields, drop_ref, rename_column,
-               rename_table, replace_partition, replace_ref, create_ref, write_order, set_properties, unset_properties,
+               rename_table, replace_columns, replace_partition, replace_ref, create_ref, write_order, set_properties, unset_properties,
                set_location, alter_columns> {};
 struct alter_table : peg::seq<k_alter, k_table, peg::must<table_name>, peg::must<table_action>> {};
 
@@ -159,11 +164,11 @@ using Selected = peg::parse_tree::selector<
         show_create_table, show_properties, show_columns, show_partitions, describe_namespace, describe_history,
         describe_table, use_namespace, set_setting, show_settings, show_setting, reset_settings, reset_setting,
         // actions
-        add_columns, add_partition, drop_columns, drop_partition, identifier_fields, drop_ref, rename_column, rename_table,
+        add_columns, add_partition, replace_columns, drop_columns, drop_partition, identifier_fields, drop_ref, rename_column, rename_table,
         replace_partition, replace_ref, create_ref, write_order, set_properties, unset_properties, set_location,
         alter_columns,
         // parts
-        cascade, purge, in_namespace, like_pattern, extended, first, after, added_column, altered_column, new_name, new_type,
+        cascade, purge, in_namespace, like_pattern, extended, described_column, replacing_column, first, after, added_column, altered_column, new_name, new_type,
         set_default, drop_default, set_not_null, drop_not_null, descending, nulls_first, nulls_last, order_item, locally,
         distributed, unordered, drop_word, or_replace, branch_word, as_of, age, age_unit, retain, min_snapshots,
         snapshot_retention, setting_key_text, setting_value>>;
@@ -176,6 +181,7 @@ template <> inline constexpr const char* kExpected<definition::properties_word> 
 template <> inline constexpr const char* kExpected<definition::in_word> = "IN";
 template <> inline constexpr const char* kExpected<definition::new_name> = "a name";
 template <> inline constexpr const char* kExpected<definition::added_columns> = "a column";
+template <> inline constexpr const char* kExpected<definition::replacing_columns> = "(column type, ...)";
 template <> inline constexpr const char* kExpected<definition::column_paths> = "a column";
 template <> inline constexpr const char* kExpected<definition::order_items> = "a column or transform";
 template <> inline constexpr const char* kExpected<definition::property_keys> = "('key', ...)";

@@ -73,7 +73,11 @@ class DefinitionReader {
       return statement::DescribeNamespace{NameIn(node), Has(Child<extended>(node))};
     }
     if (node.is_type<describe_history>()) return statement::DescribeHistory{NameIn(node)};
-    if (node.is_type<describe_table>()) return statement::Describe{NameIn(node), Has(Child<extended>(node))};
+    if (node.is_type<describe_table>()) {
+      const Node* column = Child<described_column>(node);
+      return statement::Describe{NameIn(node), Has(Child<extended>(node)),
+                                 column != nullptr ? PartsOf(*column) : NameParts()};
+    }
     if (node.is_type<use_namespace>()) return statement::Use{NameIn(node)};
     if (node.is_type<set_setting>()) {
       return statement::SetSetting{Child<setting_key_text>(node)->string(),
@@ -108,6 +112,15 @@ class DefinitionReader {
 
   Result<Statement> AlterTableOf(NameParts table, const Node& action) const {
     if (action.is_type<add_columns>()) return AddColumnsOf(std::move(table), action);
+    if (action.is_type<replace_columns>()) {
+      statement::ReplaceColumns replace{std::move(table), {}};
+      for (const auto& child : action.children) {
+        if (!child->is_type<replacing_column>()) continue;
+        FRAZIL_ASSIGN(ColumnDefinition column, reader_.ColumnOf(*child));
+        replace.columns.push_back(std::move(column));
+      }
+      return replace;
+    }
     if (action.is_type<drop_columns>()) {
       return statement::DropColumns{std::move(table), PathsIn(action), Has(Child<if_exists>(action))};
     }

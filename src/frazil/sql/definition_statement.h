@@ -105,6 +105,7 @@ struct ShowPartitions {
 struct Describe {
   NameParts name;
   bool extended = false;
+  NameParts column = {};  ///< path of the one that is asked about; empty: the whole table
 };
 struct DescribeHistory {
   NameParts name;
@@ -118,6 +119,10 @@ struct AddedColumn {
 struct AddColumns {
   NameParts table;
   std::vector<AddedColumn> columns;
+};
+struct ReplaceColumns {
+  NameParts table;
+  std::vector<ColumnDefinition> columns;
 };
 struct DropColumns {
   NameParts table;

@@ -32,12 +32,16 @@
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
+#include "frazil/sql/duckdb_metadata_answer.h"
 #include "frazil/sql/duckdb_predicate.h"
+#include "frazil/sql/duckdb_spark_functions.h"
 #include "frazil/sql/duckdb_text_comparison.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/engine.h"
 #include "frazil/sql/query_text.h"
 #include "frazil/sql/session.h"
+#include "frazil/sql/spark_macros.h"
+#include "frazil/sql/token.h"
 
 namespace frazil::sql {
 
@@ -54,7 +58,7 @@ Error ArrowError(const arrow::Status& status) {
 
 // --- names ------------------------------------------------------------------------------------------------------------
 
-/// Gives every table of ours its full name, wherever it stands in a parsed statement.
+/// Gives every table of ours its full name, wherever it stands in a parsed statement, and Spark's functions DuckDB's.
 class NameRewriter {
  public:
   NameRewriter(NameResolver& resolver, duckdb::ClientContext& context) : resolver_(resolver), context_(context) {}
@@ -86,7 +90,11 @@ class NameRewriter {
  private:
   void Visit(duckdb::QueryNode& node) {
     duckdb::ParsedExpressionIterator::EnumerateQueryNodeChildren(
-        node, [this](unique_ptr<duckdb::ParsedExpression>& child) { VisitExpression(*child); },
+        node,
+        [this](unique_ptr<duckdb::ParsedExpression>& child) {
+          TranslateSparkFunctions(child);
+          VisitExpression(*child);
+        },
         [this](duckdb::TableRef& reference) { VisitTable(reference); });
   }
 
@@ -281,6 +289,7 @@ class DuckEngine final : public Engine {
     config.SetOptionByName("temp_directory", duckdb::Value(options.temp_directory));
     config.SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
     config.SetOptionByName("autoload_known_extensions", duckdb::Value::BOOLEAN(false));
+    duckdb::OptimizerExtension::Register(config, MetadataAnswers());
     duckdb::StorageExtension::Register(config, "frazil", MakeStorageExtension(resolver));
     database_ = std::make_unique<duckdb::DuckDB>(nullptr, &config);
     std::map<std::string, std::shared_ptr<io::FileIO>> stores;
@@ -288,9 +297,10 @@ class DuckEngine final : public Engine {
     database_->GetFileSystem().RegisterSubSystem(MakeEngineFileSystem(std::move(stores)));
     connection_ = std::make_unique<duckdb::Connection>(*database_);
     for (const auto& [name, catalog] : resolver.catalogs()) {
-      Must("ATTACH '' AS " + QuoteIdentifier(name) + " (TYPE frazil)");
+      Must("ATTACH '' AS " + QuoteName(name) + " (TYPE frazil)");
     }
     Must("SET TimeZone = 'UTC'");
+    Must(SparkMacros());
   }
 
   ~DuckEngine() override { CloseOpenRows(); }
@@ -347,12 +357,6 @@ class DuckEngine final : public Engine {
   /// A result that is still read refers to tables that the next query binds anew.
   void CloseOpenRows() {
     if (auto open = open_.lock()) open->Close();
-  }
-
-  static std::string QuoteIdentifier(const std::string& name) {
-    std::string quoted = "\"";
-    for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-    return quoted + "\"";
   }
 
   template <typename Body>

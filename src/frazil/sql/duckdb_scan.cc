@@ -156,7 +156,7 @@ class TableReader final : public duckdb::MultiFileReader {
  public:
   explicit TableReader(std::shared_ptr<const PinnedTable> pinned, duckdb::TableCatalogEntry& entry)
       : pinned_(std::move(pinned)), entry_(entry) {
-    function_name = "frazil_scan";
+    function_name = kTableScanName;
   }
   static unique_ptr<MultiFileReader> Create(const duckdb::TableFunction& function) {
     const auto& info = function.function_info->Cast<ScanFunctionInfo>();
@@ -572,7 +572,7 @@ duckdb::TableFunction MakeTableScan(duckdb::ClientContext& context, std::shared_
   auto& parquet = duckdb::Catalog::GetSystemCatalog(context).GetEntry<duckdb::TableFunctionCatalogEntry>(
       context, DEFAULT_SCHEMA, "parquet_scan");
   duckdb::TableFunction scan = parquet.functions.GetFunctionByArguments(context, {LogicalType::VARCHAR});
-  scan.name = "frazil_scan";
+  scan.name = kTableScanName;
   scan.function_info = duckdb::make_shared_ptr<ScanFunctionInfo>(std::move(pinned), entry);
   scan.get_multi_file_reader = TableReader::Create;
   scan.get_virtual_columns = ScanVirtualColumns;

@@ -24,6 +24,9 @@ struct PinnedTable {
   std::shared_ptr<KeyIndexes> key_indexes;                  ///< null: none
 };
 
+/// Name of the scan's function in DuckDB's plans.
+inline constexpr char kTableScanName[] = "frazil_scan";
+
 /// Columns of the table as DuckDB sees them; those it cannot read stand in as VARCHAR and fail when projected.
 duckdb::ColumnList ColumnsOf(const PinnedTable& pinned);
 

@@ -44,11 +44,15 @@ Status QueryRowWriter::Write(const arrow::RecordBatch& rows) {
 
 Result<std::vector<spec::DataFile>> QueryRowWriter::Finish() { return writer_->Finish(); }
 
-void DropFiles(const table::Table& table, const std::vector<std::string>& paths, const char* statement) {
+void DropFiles(io::FileIO& store, const std::vector<std::string>& paths, const char* statement) {
   if (paths.empty()) return;
-  if (Status deleted = table.io()->Delete(paths); !deleted) {
+  if (Status deleted = store.Delete(paths); !deleted) {
     Log::Warn("files of a failed {} are left: {}", statement, deleted.error().ToString());
   }
+}
+
+void DropFiles(const table::Table& table, const std::vector<std::string>& paths, const char* statement) {
+  DropFiles(*table.io(), paths, statement);
 }
 
 void DropFiles(const table::Table& table, const std::vector<spec::DataFile>& files, const char* statement) {

@@ -39,6 +39,7 @@ class QueryRowWriter {
 };
 
 /// Best effort, once it is sure that no snapshot needs them; a warning names what is left and says whose it was.
+void DropFiles(io::FileIO& store, const std::vector<std::string>& paths, const char* statement);
 void DropFiles(const table::Table& table, const std::vector<std::string>& paths, const char* statement);
 void DropFiles(const table::Table& table, const std::vector<spec::DataFile>& files, const char* statement);
 

@@ -1,5 +1,6 @@
 #include "frazil/sql/query_text.h"
 
+#include "frazil/sql/lateral_view.h"
 #include "frazil/sql/token.h"
 
 namespace frazil::sql {
@@ -8,18 +9,6 @@ namespace {
 
 constexpr char kFolded = '\x01';
 constexpr char kFoldSeparator = '\x1e';
-
-std::string QuoteName(const std::string& name) {
-  std::string quoted = "\"";
-  for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + "\"";
-}
-
-bool IsName(const Token& token) { return token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedName; }
-
-bool IsSymbol(const Token& token, std::string_view symbol) {
-  return token.kind == TokenKind::kSymbol && token.text == symbol;
-}
 
 /// Words that may follow a table and so cannot be its alias without AS.
 bool EndsTable(const Token& token) {
@@ -41,7 +30,9 @@ class Rewriter {
   Result<std::string> Run() {
     while (at_ < tokens_.size()) {
       FRAZIL_ASSIGN(bool done, TimeTravel());
-      if (done || FoldName() || TimeZone()) continue;
+      if (done || FoldName() || TimeZone() || Matches() || Array()) continue;
+      FRAZIL_ASSIGN(done, View());
+      if (done) continue;
       const Token& token = tokens_[at_++];
       // `default` is a word of DuckDB's grammar, and the name of our first namespace.
       bool is_name = token.kind == TokenKind::kQuotedName || (IsWord(token, "default") && IsSymbol(At(Skip(at_)), "."));
@@ -162,6 +153,43 @@ class Rewriter {
     if (!IsWord(At(time), "time") || !IsWord(At(zone), "zone")) return false;
     out_ += "SET TimeZone =";
     at_ = zone + 1;
+    return true;
+  }
+
+  /// At `[NOT] RLIKE 'pattern'`.
+  bool Matches() {
+    size_t at = at_;
+    const bool is_negated = IsWord(At(at), "not");
+    if (is_negated) at = Skip(at + 1);
+    const Token& word = At(at);
+    if (!IsWord(word, "rlike") && !IsWord(word, "regexp")) return false;
+    if (At(Skip(at + 1)).kind != TokenKind::kString || IsSymbol(previous_, ".")) return false;
+    out_ += is_negated ? "<!~>" : "<~>";
+    previous_ = word;
+    at_ = at + 1;
+    return true;
+  }
+
+  /// At `array(`; DuckDB knows ARRAY(SELECT ...).
+  bool Array() {
+    if (!IsWord(At(at_), "array") || IsSymbol(previous_, ".")) return false;
+    const size_t open = Skip(at_ + 1);
+    if (!IsSymbol(At(open), "(")) return false;
+    for (const char* word : {"select", "with", "from", "values"}) {
+      if (IsWord(At(Skip(open + 1)), word)) return false;
+    }
+    out_ += "list_value";
+    previous_ = tokens_[at_++];
+    return true;
+  }
+
+  Result<bool> View() {
+    FRAZIL_ASSIGN(const auto view, ReadLateralView(query_, tokens_, at_));
+    if (!view) return false;
+    FRAZIL_ASSIGN(const std::string argument, RewriteQuery(view->argument));
+    out_ += view->Text(argument);
+    previous_ = Token();
+    at_ = view->end;
     return true;
   }
 

@@ -16,8 +16,11 @@ namespace frazil::sql {
 ///   t [FOR] [SYSTEM_TIME|TIMESTAMP] AS OF '...'   -> t [AS a] AT (TIMESTAMP => '...')
 ///   FROM a.b.c.d                                  -> FROM "<folded>", which UnfoldName undoes
 ///   SET TIME ZONE 'x'                             -> SET TimeZone = 'x'
+///   x [NOT] RLIKE | REGEXP 'p'                    -> x <~> 'p' (spark_macros.h)
+///   array(1, 2)                                   -> list_value(1, 2)
+///   LATERAL VIEW [OUTER] explode(x) t AS c        -> , LATERAL (SELECT unnest(x)) AS "t"("c") (lateral_view.h)
 ///
-/// kInvalidArgument with line:column when a version or time is missing.
+/// kInvalidArgument with line:column when a version, a time or a part of a LATERAL VIEW is missing.
 Result<std::string> RewriteQuery(std::string_view query);
 
 /// The parts of a name of four or more parts that RewriteQuery folded into one; none for other names.

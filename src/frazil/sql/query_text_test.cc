@@ -66,6 +66,34 @@ TEST(QueryText, FoldsLongNames) {
   EXPECT_FALSE(UnfoldName("t").has_value());
 }
 
+TEST(QueryText, MatchesRegularExpressionsAsSparkSaysIt) {
+  EXPECT_EQ(Rewrite("select * from t where a RLIKE '^x' and b not regexp 'y' or rlike(c, 'z')"),
+            "select * from t where a <~> '^x' and b <!~> 'y' or rlike(c, 'z')");
+  EXPECT_EQ(Rewrite("select regexp, t.rlike 'name' from t"), "select regexp, t.rlike 'name' from t");
+}
+
+TEST(QueryText, MakesListsOfArrayCalls) {
+  EXPECT_EQ(Rewrite("select array(1, array()), array (select 1), ARRAY[1], x.array(2)"),
+            "select list_value(1, list_value()), array (select 1), ARRAY[1], x.array(2)");
+}
+
+TEST(QueryText, JoinsLateralViews) {
+  EXPECT_EQ(Rewrite("select id, tag from t LATERAL VIEW explode(`tags`) AS tag where id = 1"),
+            "select id, tag from t , LATERAL (SELECT unnest(\"tags\")) AS \"lateral_view\"(\"tag\") where id = 1");
+  EXPECT_EQ(
+      Rewrite("from t lateral view outer explode(m) x as k, v"),
+      "from t LEFT JOIN LATERAL (SELECT unnest(map_keys(m)), unnest(map_values(m))) AS \"x\"(\"k\", \"v\") ON true");
+  EXPECT_EQ(Rewrite("from t lateral view posexplode(f(a, (1))) x"),
+            "from t , LATERAL (SELECT unnest(range(len(f(a, (1))))), unnest(f(a, (1)))) AS \"x\"(\"pos\", \"col\")");
+  EXPECT_EQ(Rewrite("from t lateral view explode(a) x as b lateral view explode(x.b) y as c"),
+            "from t , LATERAL (SELECT unnest(a)) AS \"x\"(\"b\") , LATERAL (SELECT unnest(x.b)) AS \"y\"(\"c\")");
+  EXPECT_EQ(Rewrite("from t, lateral (select 1)"), "from t, lateral (select 1)");
+  EXPECT_EQ(Rewrite("from t lateral view stack(2, a)"),
+            "ERROR LATERAL VIEW knows explode and posexplode at 1:21: stack");
+  EXPECT_EQ(Rewrite("from t lateral view explode x"), "ERROR expected (an array or map) at 1:29");
+  EXPECT_EQ(Rewrite("from t lateral view explode(a) x as"), "ERROR expected a name at 1:36");
+}
+
 TEST(QueryText, SetsTheTimeZone) {
   EXPECT_EQ(Rewrite("SET TIME ZONE 'Europe/Berlin'"), "SET TimeZone = 'Europe/Berlin'");
 }

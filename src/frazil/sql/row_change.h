@@ -24,8 +24,8 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Update& update, NameRe
 Result<std::unique_ptr<QueryResult>> Run(const statement::Merge& merge, NameResolver& resolver, Engine& engine);
 Result<std::unique_ptr<QueryResult>> Run(const statement::Truncate& truncate, NameResolver& resolver);
 
-/// CREATE TABLE AS: the table is there empty for a moment, and gone again when the query fails. REPLACE: definition and
-/// rows change in one commit; columns keep their ids by name, older snapshots stay readable.
+/// Definition and rows are one commit: nobody sees the table of CREATE TABLE AS empty, or REPLACE halfway. When the table is
+/// replaced, columns keep their ids by name, older snapshots stay readable.
 Result<std::unique_ptr<QueryResult>> Run(const statement::CreateTableAs& create, NameResolver& resolver,
                                          Engine& engine);
 /// Columns, defaults and partitioning of another table; no rows, no properties.

@@ -39,12 +39,12 @@ using Statement =
                  statement::ShowNamespaces, statement::DescribeNamespace, statement::Use, statement::CreateTable,
                  statement::DropTable, statement::RenameTable, statement::ShowTables, statement::ShowCreateTable,
                  statement::ShowTableProperties, statement::ShowColumns, statement::ShowPartitions, statement::Describe,
-                 statement::DescribeHistory, statement::AddColumns, statement::DropColumns, statement::RenameColumn,
-                 statement::AlterColumns, statement::SetIdentifierFields, statement::ChangePartitioning,
-                 statement::SetWriteOrder, statement::SetTableProperties, statement::UnsetTableProperties,
-                 statement::SetTableLocation, statement::SetRef, statement::DropRef, statement::SetSetting,
-                 statement::ShowSettings, statement::ResetSettings, statement::Insert, statement::Delete,
-                 statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
+                 statement::DescribeHistory, statement::AddColumns, statement::ReplaceColumns, statement::DropColumns,
+                 statement::RenameColumn, statement::AlterColumns, statement::SetIdentifierFields,
+                 statement::ChangePartitioning, statement::SetWriteOrder, statement::SetTableProperties,
+                 statement::UnsetTableProperties, statement::SetTableLocation, statement::SetRef, statement::DropRef,
+                 statement::SetSetting, statement::ShowSettings, statement::ResetSettings, statement::Insert,
+                 statement::Delete, statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
                  statement::CreateTableLike, statement::Call, statement::Vacuum, statement::NotBuilt>;
 
 /// Parses a statement of ours (Spark's grammar). None: it is not one of ours, DuckDB may know it.

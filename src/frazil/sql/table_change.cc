@@ -73,6 +73,16 @@ AnyResult Run(const statement::AddColumns& add, NameResolver& resolver) {
                        });
 }
 
+AnyResult Run(const statement::ReplaceColumns& replace, NameResolver& resolver) {
+  return ChangeColumns(replace.table, resolver, "replaced the columns", [&](table::SchemaUpdate& update) -> Status {
+    std::vector<spec::Field> fields;
+    for (const ColumnDefinition& column : replace.columns) {
+      FRAZIL_ASSIGN(fields.emplace_back(), FieldOf(column));
+    }
+    return update.ReplaceColumns(std::move(fields));
+  });
+}
+
 AnyResult Run(const statement::DropColumns& drop, NameResolver& resolver) {
   return ChangeColumns(drop.table, resolver, "dropped " + Plural(drop.columns.size(), "column"),
                        [&](table::SchemaUpdate& update) -> Status {

@@ -46,6 +46,13 @@ Result<TableReference> FindToAlter(const NameParts& name, NameResolver& resolver
   return found;
 }
 
+Status CreateNamespaceIfDefault(catalog::Catalog& catalog, const catalog::Namespace& levels) {
+  if (levels != catalog::Namespace{"default"}) return {};
+  Status created = catalog.CreateNamespace(levels, {});
+  if (!created && created.error().code() != ErrorCode::kAlreadyExists) return created;
+  return {};
+}
+
 AnyResult Run(const statement::CreateTable& create, NameResolver& resolver) {
   FRAZIL_ASSIGN(TableReference place, resolver.Place(create.name));
   FRAZIL_ASSIGN(auto catalog, resolver.Catalog(place.catalog));
@@ -56,12 +63,7 @@ AnyResult Run(const statement::CreateTable& create, NameResolver& resolver) {
   }
   FRAZIL_ASSIGN(spec::CreateTableRequest request, CreateRequestOf(create));
 
-  // The namespace that names without one stand for exists as soon as it is needed.
-  if (place.name.levels == catalog::Namespace{"default"}) {
-    Status created = catalog->CreateNamespace(place.name.levels, {});
-    if (!created && created.error().code() != ErrorCode::kAlreadyExists)
-      return tl::unexpected<Error>(std::move(created).error());
-  }
+  FRAZIL_TRY(CreateNamespaceIfDefault(*catalog, place.name.levels));
   auto created = catalog->CreateTable(place.name, std::move(request));
   if (!created) {
     if (create.if_not_exists && created.error().code() == ErrorCode::kAlreadyExists) {

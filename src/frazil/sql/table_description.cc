@@ -2,6 +2,7 @@
 #include <set>
 
 #include "frazil/spec/single_value.h"
+#include "frazil/sql/create_request.h"
 #include "frazil/sql/definition.h"
 #include "frazil/sql/made_up_result.h"
 #include "frazil/sql/type_text.h"
@@ -63,8 +64,33 @@ std::map<std::string, std::string> ShownProperties(const spec::TableMetadata& me
 
 }  // namespace
 
+namespace {
+
+/// DESCRIBE t column, with Spark's rows.
+AnyResult DescribeColumn(const TableReference& found, const NameParts& path) {
+  const spec::Schema& schema = *found.table->metadata()->schema();
+  const std::string name = NameText(path);
+  const spec::Field* field = schema.FindFieldAnyCase(name);
+  if (field == nullptr) return tl::unexpected(ColumnNotFound(name, found.ToString(), schema));
+  MadeUpTable table;
+  table.columns = {TextColumn("info_name"), TextColumn("info_value")};
+  table.rows = {{TextDatum("col_name"), TextDatum(schema.FullName(field->id))},
+                {TextDatum("data_type"), TextDatum(TypeText(field->type))},
+                {TextDatum("comment"), TextDatum(field->doc.value_or("NULL"))}};
+  return TableResult(table);
+}
+
+}  // namespace
+
 AnyResult Run(const statement::Describe& describe, NameResolver& resolver) {
   FRAZIL_ASSIGN(TableReference found, resolver.Find(describe.name));
+  if (!describe.column.empty()) {
+    if (!found.metadata_table.empty()) {
+      return Fail(ErrorCode::kNotSupported, "columns of metadata tables are described together: {}",
+                  NameText(describe.name));
+    }
+    return DescribeColumn(found, describe.column);
+  }
   MadeUpTable table;
   table.columns = {TextColumn("col_name"), TextColumn("data_type"), TextColumn("comment")};
   auto add = [&](std::string name, std::string type, std::optional<std::string> comment = std::nullopt) {

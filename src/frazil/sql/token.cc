@@ -135,6 +135,12 @@ std::string NameOf(const Token& token) {
   return name;
 }
 
+std::string QuoteName(const std::string& name) {
+  std::string quoted = "\"";
+  for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted + "\"";
+}
+
 bool IsWord(const Token& token, std::string_view keyword) {
   return token.kind == TokenKind::kWord &&
          std::equal(token.text.begin(), token.text.end(), keyword.begin(), keyword.end(), [](char left, char right) {

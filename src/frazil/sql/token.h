@@ -30,6 +30,16 @@ std::vector<Token> Tokenize(std::string_view sql);
 /// Undoes the quotes of a name; a plain word as it is.
 std::string NameOf(const Token& token);
 
+/// In double quotes, as DuckDB takes any name.
+std::string QuoteName(const std::string& name);
+
+inline bool IsName(const Token& token) {
+  return token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedName;
+}
+inline bool IsSymbol(const Token& token, std::string_view symbol) {
+  return token.kind == TokenKind::kSymbol && token.text == symbol;
+}
+
 /// Ignoring case.
 bool IsWord(const Token& token, std::string_view keyword);
 inline bool IsBlank(const Token& token) { return token.kind == TokenKind::kSpace || token.kind == TokenKind::kComment; }

@@ -6,12 +6,6 @@
 
 namespace frazil::sql {
 
-std::string QuoteName(const std::string& name) {
-  std::string quoted = "\"";
-  for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + "\"";
-}
-
 Result<WriteTarget> WriteTarget::Find(const NameParts& name, NameResolver& resolver) {
   WriteTarget target;
   FRAZIL_ASSIGN(target.reference_, resolver.Find(name));

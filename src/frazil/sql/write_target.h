@@ -4,11 +4,9 @@
 #include <string>
 
 #include "frazil/sql/name_resolver.h"
+#include "frazil/sql/token.h"
 
 namespace frazil::sql {
-
-/// `"name"`, for queries that we put together.
-std::string QuoteName(const std::string& name);
 
 /// The table, or the branch of a table, that a statement writes to. A value type.
 class WriteTarget {

@@ -9,11 +9,30 @@
 namespace frazil::table {
 namespace {
 
+/// Metrics have done their work once a file is kept, and are most of its bytes.
+spec::DataFile WithoutMetrics(const spec::DataFile& file) {
+  spec::DataFile slim;
+  slim.content = file.content;
+  slim.file_path = file.file_path;
+  slim.file_format = file.file_format;
+  slim.spec_id = file.spec_id;
+  slim.partition = file.partition;
+  slim.record_count = file.record_count;
+  slim.file_size_in_bytes = file.file_size_in_bytes;
+  slim.key_metadata = file.key_metadata;
+  slim.split_offsets = file.split_offsets;
+  slim.sort_order_id = file.sort_order_id;
+  slim.first_row_id = file.first_row_id;
+  return slim;
+}
+
 /// Walks the live entries of one snapshot that may matter to a filter.
 class EntryWalk {
  public:
-  EntryWalk(const Table& table, expr::ExpressionPtr filter, spec::SchemaPtr schema, ScanCounts& counts)
-      : table_(table),
+  EntryWalk(const Table& table, expr::ExpressionPtr filter, spec::SchemaPtr schema, bool keeps_metrics,
+            ScanCounts& counts)
+      : keeps_metrics_(keeps_metrics),
+        table_(table),
         metadata_(*table.metadata()),
         filter_(std::move(filter)),
         schema_(std::move(schema)),
@@ -53,7 +72,8 @@ class EntryWalk {
       }
       const spec::SequenceNumber sequence = entry.sequence_number.value_or(spec::SequenceNumber{0});
       if (is_data) {
-        data_files.push_back({entry.data_file, sequence, entry.file_sequence_number.value_or(sequence)});
+        data_files.push_back({keeps_metrics_ ? entry.data_file : WithoutMetrics(entry.data_file), sequence,
+                              entry.file_sequence_number.value_or(sequence)});
       } else {
         deletes.push_back({entry.data_file, sequence});
       }
@@ -67,6 +87,7 @@ class EntryWalk {
     return projected;
   }
 
+  const bool keeps_metrics_;
   const Table& table_;
   const spec::TableMetadata& metadata_;
   const expr::ExpressionPtr filter_;
@@ -87,7 +108,7 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
     schema = is_head ? plan.metadata->schema() : plan.metadata->SchemaOf(*snapshot);
   }
   plan.schema = std::move(schema);
-  EntryWalk walk(table, plan.filter, plan.schema, plan.counts);
+  EntryWalk walk(table, plan.filter, plan.schema, /*keeps_metrics=*/false, plan.counts);
   if (snapshot != nullptr) {
     plan.snapshot_id = snapshot->id;
     FRAZIL_TRY(walk.Walk(*snapshot));
@@ -106,7 +127,7 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
 Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot) {
   if (snapshot == nullptr) return LiveFiles{};
   ScanCounts counts;
-  EntryWalk walk(table, expr::Expression::True(), table.metadata()->schema(), counts);
+  EntryWalk walk(table, expr::Expression::True(), table.metadata()->schema(), /*keeps_metrics=*/true, counts);
   FRAZIL_TRY(walk.Walk(*snapshot));
   return LiveFiles{std::move(walk.data_files), std::move(walk.deletes)};
 }

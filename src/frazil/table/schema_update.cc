@@ -256,6 +256,13 @@ Status SchemaUpdate::DropColumn(const std::string& name) {
   });
 }
 
+Status SchemaUpdate::ReplaceColumns(std::vector<Field> columns) {
+  for (const Field& column : schema_->fields()) FRAZIL_TRY(CheckNotInUse(column));
+  FRAZIL_TRY(Replace({}, {}));
+  for (Field& column : columns) FRAZIL_TRY(AddColumn("", std::move(column), std::nullopt));
+  return {};
+}
+
 Status SchemaUpdate::RenameColumn(const std::string& name, const std::string& new_name) {
   FRAZIL_ASSIGN(const Field* column, Find(name));
   const std::vector<const Field*> path = schema_->PathTo(column->id);

@@ -36,6 +36,8 @@ class SchemaUpdate {
   Status AddColumn(const std::string& parent, spec::Field field, const std::optional<ColumnPosition>& position);
   /// Refused for identifier fields and for sources of the current partition spec and sort order, nested ones included.
   Status DropColumn(const std::string& column);
+  /// All columns go, as by DropColumn, and these come, as by AddColumn: a column of the same name is a new one.
+  Status ReplaceColumns(std::vector<spec::Field> columns);
   Status RenameColumn(const std::string& column, const std::string& new_name);
   /// Promotions only (section 6.2): int to long, float to double, a decimal to more precision. Defaults follow.
   Status ChangeType(const std::string& column, const spec::Type& type);

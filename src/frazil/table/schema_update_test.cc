@@ -160,6 +160,20 @@ TEST(SchemaUpdate, AColumnThatComesBackIsAnother) {
   EXPECT_THAT(Names(update), HasSubstr("id:1 name:21 address:3"));
 }
 
+TEST(SchemaUpdate, ReplacedColumnsAreNewOnesUnderAnyName) {
+  spec::TableMetadata base = Base();
+  {
+    SchemaUpdate update(base, "db.t");
+    EXPECT_THAT(update.ReplaceColumns({Column(0, "name", TypeId::kString)}),
+                IsError(ErrorCode::kInvalidArgument, "cannot drop a column of the primary key: id"));
+    EXPECT_EQ(Names(update), kUnchanged);
+  }
+  base.schemas = {*spec::Schema::Make(spec::SchemaId(0), base.schemas[0]->fields())};
+  SchemaUpdate update(base, "db.t");
+  ASSERT_THAT(update.ReplaceColumns({Column(0, "name", TypeId::kInt), Column(0, "more", TypeId::kDate)}), IsOk());
+  EXPECT_EQ(Names(update), "name:21 more:22");
+}
+
 TEST(SchemaUpdate, RenamesAndMovesKeepIds) {
   const spec::TableMetadata base = Base();
   SchemaUpdate update(base, "db.t");

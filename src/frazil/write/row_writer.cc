@@ -239,6 +239,9 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
     return Fail(ErrorCode::kNotSupported, "data files are written as Parquet only, not write.format.default = {}",
                 format);
   }
+  if (const std::string key = metadata->Property("encryption.key-id", ""); !key.empty()) {
+    return Fail(ErrorCode::kNotSupported, "rows of an encrypted table cannot be written: encryption.key-id = {}", key);
+  }
   spec::PartitionSpec spec = options.spec ? *std::move(options.spec) : metadata->default_spec();
   FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(spec, schema));
   FRAZIL_ASSIGN(MetricsConfig metrics, MetricsConfig::Make(*metadata, *schema));

@@ -1,0 +1,18 @@
+#include "frazil/table/live_file_visit.h"
+
+namespace frazil::table {
+
+Status VisitLiveDataFiles(const Table& table, const spec::Snapshot& snapshot,
+                          const std::function<Status(const spec::DataFile& file)>& visit) {
+  FRAZIL_ASSIGN(const ManifestList list, table.manifests().List(snapshot));
+  for (const spec::ManifestFile& manifest : *list) {
+    if (manifest.content != spec::ManifestContent::kData || !manifest.has_live_files()) continue;
+    FRAZIL_ASSIGN(const ManifestEntries entries, table.manifests().Entries(manifest, *table.metadata()));
+    for (const spec::ManifestEntry& entry : *entries) {
+      if (entry.is_live()) FRAZIL_TRY(visit(entry.data_file));
+    }
+  }
+  return {};
+}
+
+}  // namespace frazil::table
