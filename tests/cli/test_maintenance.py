@@ -144,6 +144,19 @@ def test_orphans_are_listed_then_deleted(events):
     assert done.returncode == 1 and "less than 24 hours" in done.stderr and young.exists()
 
 
+def test_only_orphans_that_were_shown_are_deleted(events):
+    first, second = orphan(events, "first.parquet"), orphan(events, "second.parquet")
+    events.run("clean-orphans", TABLE)
+    [shown] = events.folder.glob("state/*/orphans.jsonl")
+    shown.write_text("".join(line for line in shown.read_text().splitlines(keepends=True) if "second" not in line))
+    later = orphan(events, "later.parquet")
+    done = events.run("clean-orphans", TABLE, "--yes")
+    assert not first.exists() and second.exists() and later.exists() and not shown.exists()
+    assert "2 more have become orphans" in done.stderr
+    events.run("clean-orphans", TABLE, "--yes")
+    assert not second.exists() and not later.exists(), "without a list, both phases at once"
+
+
 def test_too_many_orphans_stop_with_exit_5(events):
     paths = [orphan(events, f"lost-{i}") for i in range(1001)]
     done = events.run("clean-orphans", TABLE, "--yes", check=False)

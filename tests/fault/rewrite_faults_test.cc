@@ -203,6 +203,27 @@ TEST(RewriteFaults, AConditionPicksFilesAndNeverRows) {
   EXPECT_EQ(RowsOf(table.table), before);
 }
 
+// Files written before the column have no bounds for it: the condition may hold there.
+TEST(RewriteFaults, AConditionOnAColumnAddedLaterPicksOlderFilesToo) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 10), table.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(10, 20), table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  const auto add = [](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    std::vector<spec::Field> fields = metadata.schema()->fields();
+    fields.push_back({.id = spec::FieldId{4}, .name = "stars", .type = spec::Type::Primitive(spec::TypeId::kLong)});
+    FRAZIL_ASSIGN(auto schema, spec::Schema::Make(spec::SchemaId{1}, std::move(fields), {spec::FieldId{1}}));
+    return std::vector<spec::TableUpdate>{spec::update::AddSchema{std::move(schema)},
+                                          spec::update::SetCurrentSchema{spec::SchemaId{-1}}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, add, table.clock), IsOk());
+  RewriteOptions options = AllFiles();
+  options.where = expr::Expression::Compare(expr::Op::kGt, spec::FieldId{4}, spec::Type::Primitive(spec::TypeId::kLong),
+                                            spec::Value(int64_t{3}));
+  ASSERT_THAT(RewriteDataFiles(table.table, options, {.clock = &table.clock}), IsOk());
+  EXPECT_EQ(RowsOf(table.table), before);
+}
+
 TEST(RewriteFaults, VectorsOfAnotherFileReplacedTwiceDoNotStopARewrite) {
   MemoryTable table(Partitioning::kNone, kV3);
   ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 100), table.clock), IsOk());
@@ -263,9 +284,21 @@ TEST(RewriteFaults, TheVectorOfAReplacedFileGoesAndItsSiblingStays) {
   // A path is wholly live or wholly dead: other engines' expiry goes by paths.
   EXPECT_NE(live.delete_files[0].file.file_path, shared.delete_files[0].file.file_path);
   EXPECT_TRUE(*table.io->Exists(shared.delete_files[0].file.file_path)) << "older snapshots need it";
+  const auto expire = [&] {
+    ExpireOptions all;
+    all.older_than_ms = table.clock.NowMs() + 1;
+    ASSERT_THAT(ExpireSnapshots(table.table, all, {.clock = &table.clock}), IsOk());
+  };
+  expire();
+  EXPECT_FALSE(*table.io->Exists(shared.delete_files[0].file.file_path));
+  EXPECT_TRUE(*table.io->Exists(live.delete_files[0].file.file_path)) << "the sibling is in force";
+  EXPECT_EQ(RowsOf(table.table), before);
   RewriteCommit second({&paused->groups[1]}, {false}, {});
   ASSERT_THAT(second.Run(table.table, table.clock), IsOk());
   EXPECT_THAT(LiveOf(table.table).delete_files, IsEmpty());
+  EXPECT_EQ(RowsOf(table.table), before);
+  expire();
+  EXPECT_FALSE(*table.io->Exists(live.delete_files[0].file.file_path));
   EXPECT_EQ(RowsOf(table.table), before);
 }
 

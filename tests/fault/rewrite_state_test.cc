@@ -1,358 +1,464 @@
-// Conflict-free rewrites under every kind of change that others make meanwhile. A deterministic scheduler interleaves five
-// actors over the real code: a writer (appends, landing files, vectors, upserts), a compactor (plan and rewrite, commit
-// later, from its journal or not), expiry with deletion of what it frees, and two foreign engines (equality deletes and
-// their conversion, copy-on-write, un-delete, rollback, a path that is removed and added again, an upgrade to v3).
+// Maintenance under everything that others do meanwhile. A deterministic scheduler interleaves five actors over the real
+// code, at every call of the catalog, every listing and every data file: a writer (appends, landing files, vectors,
+// upserts), a compactor (data files with journal, vectors, position deletes, manifests), expiry, orphan removal, and other
+// engines (equality deletes and their conversion, copy-on-write, un-delete, rollback, a path that is removed and added
+// again, an upgrade to v3, compaction, tags, an orphan removal that knows no journal). Replies of the catalog get lost;
+// when nobody is in the middle of something, hours or days may pass.
 //
-// The oracle after each commit of ours: the multiset of (_row_id, _last_updated_sequence_number, values) is what it was
-// before, and no file that the table names is missing. FRAZIL_SCHEDULES sets the number of schedules, FRAZIL_SEED the
-// first seed.
+// The oracle (tests/support/stored_rows.h) after each turn: a commit of maintenance changes no row, neither its values nor
+// its (_row_id, _last_updated_sequence_number); a commit of the writer does what it was to do and nothing else; every file
+// that any snapshot names is there. At the end the compactor ends what it left, orphan removal takes what is left over,
+// and then no file is there that nobody needs.
+//
+// FRAZIL_SCHEDULES sets the number of schedules, FRAZIL_SEED the first seed.
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frazil/format/puffin.h"
+#include "frazil/maintain/expire_snapshots.h"
+#include "frazil/maintain/maintain_test_support.h"
+#include "frazil/maintain/remove_orphan_files.h"
 #include "frazil/maintain/rewrite_test_support.h"
-#include "frazil/scan/deleted_rows.h"
-#include "frazil/scan/file_reader.h"
-#include "frazil/write/position_delete_file.h"
 #include "tests/support/foreign_commit.h"
+#include "tests/support/forwarding_catalog.h"
+#include "tests/support/stored_rows.h"
+#include "tests/support/table_changes.h"
+#include "tests/support/timed_file_io.h"
+#include "tests/support/turns.h"
 
 namespace frazil::maintain {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using test::StoredRow;
+using test::TableChanges;
+using test::Turns;
+
+constexpr int64_t kMinuteMs = 60'000;
+constexpr int64_t kHourMs = 60 * kMinuteMs;
+constexpr char kIdle[] = "idle";
 
 int64_t FromEnvironment(const char* name, int64_t fallback) {
   const char* text = std::getenv(name);
   return text == nullptr ? fallback : std::atoll(text);
 }
 
-/// Files that any snapshot of the table, or the state of its head, names.
-std::set<std::string> Reachable(const table::Table& table) {
-  std::set<std::string> paths;
-  for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
-    auto live = table::LoadLiveFiles(table, &snapshot);
-    EXPECT_THAT(live, IsOk());
-    for (const table::LiveDataFile& file : live->data_files) paths.insert(file.file.file_path);
-    for (const table::LiveDelete& file : live->delete_files) paths.insert(file.file.file_path);
+/// Reads each metadata file once: a schedule looks at the table some hundred times. For one table.
+class ReadOnceCatalog : public test::ForwardingCatalog {
+ public:
+  using ForwardingCatalog::ForwardingCatalog;
+
+  Result<catalog::LoadedTable> LoadTable(const catalog::TableName& name) const override {
+    if (!newest_) {
+      FRAZIL_ASSIGN(newest_, ForwardingCatalog::LoadTable(name));
+    }
+    return *newest_;
   }
-  return paths;
-}
+  Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name,
+                                           const std::vector<spec::TableRequirement>& requirements,
+                                           const std::vector<spec::TableUpdate>& updates) override {
+    FRAZIL_ASSIGN(newest_, ForwardingCatalog::CommitTable(name, requirements, updates));
+    return *newest_;
+  }
+  /// Of the newest metadata; null before any.
+  const spec::TableMetadata* newest() const { return newest_ ? newest_->metadata.get() : nullptr; }
+
+ private:
+  mutable std::optional<catalog::LoadedTable> newest_;
+};
+
+/// Lets others in before and after each call that they could see or be seen by, and loses replies.
+class YieldingCatalog : public test::ForwardingCatalog {
+ public:
+  YieldingCatalog(std::shared_ptr<catalog::Catalog> inner, std::function<bool()> loses_reply)
+      : ForwardingCatalog(std::move(inner)), loses_reply_(std::move(loses_reply)) {}
+
+  Result<catalog::LoadedTable> LoadTable(const catalog::TableName& name) const override {
+    Turns::Yield("load");
+    return ForwardingCatalog::LoadTable(name);
+  }
+  Result<catalog::LoadedTable> CommitTable(const catalog::TableName& name,
+                                           const std::vector<spec::TableRequirement>& requirements,
+                                           const std::vector<spec::TableUpdate>& updates) override {
+    Turns::Yield("commit");
+    auto committed = ForwardingCatalog::CommitTable(name, requirements, updates);
+    Turns::Yield(committed ? "committed" : "lost the race");
+    if (committed && loses_reply_()) return Fail(ErrorCode::kCommitUnknown, "the reply was lost");
+    return committed;
+  }
+
+ private:
+  const std::function<bool()> loses_reply_;
+};
 
 /// One schedule: a table, what happened to it, and what must be so.
 class Schedule {
  public:
-  explicit Schedule(uint64_t seed)
-      : random_(seed), table_(Partitioning::kByPart, {{"format-version", StartVersion()}}) {}
+  Schedule(uint64_t seed, const std::string& folder)
+      : random_(seed),
+        io_(std::make_shared<test::TimedFileIO>(clock_, YieldAtFiles)),
+        catalog_(
+            std::make_shared<ReadOnceCatalog>(catalog::MakeMemoryCatalog("test", "memory:/warehouse", io_, clock_))),
+        yielding_(std::make_shared<YieldingCatalog>(catalog_, [this] { return losses_ && Pick(12) == 0; })),
+        table_(*index::CreateTestTable(catalog_, kName, Partitioning::kByPart,
+                                       {{"format-version", Pick(5) == 0 ? "2" : "3"}})),
+        changes_(random_, clock_, *test::AddLandingSpec(table_, clock_)) {
+    context_.catalogs["test"] = yielding_;
+    context_.default_catalog = "test";
+    context_.default_namespace = {"db"};
+    context_.clock = &clock_;
+    context_.state_directory = folder;
+    context_.temp_directory = folder;
+    context_.on_progress = [](const table::ProcedureProgress& progress) { Turns::Yield(progress.phase); };
+  }
 
   /// False when an expectation failed.
   bool Run() {
-    landing_ = *test::AddLandingSpec(table_.table, table_.clock);
-    EXPECT_THAT(Insert(), IsOk());
-    for (int i = Pick(4); i > 0; --i) Step();
-    const int rewrites = 1 + Pick(2);
-    for (int i = 0; i < rewrites && !::testing::Test::HasFailure(); ++i) Rewrite();
+    EXPECT_THAT(changes_.Insert(table_), IsOk());
+    for (int i = Pick(4); i > 0; --i) Try(changes_, AnyOf(TableChanges::OfWriter()), table_);
+    if (Pick(3) == 0) {
+      EXPECT_THAT(LeaveFileBehind(table_), IsOk());
+      clock_.Advance(80 * kHourMs);
+    }
+    Check();
+    losses_ = true;
+    Turns turns;
+    AddActor(turns, "writer", 1 + Pick(3),
+             [this](table::Table& own) { return Try(changes_, AnyOf(TableChanges::OfWriter()), own); });
+    AddActor(turns, "others", Pick(4), [this](table::Table& own) {
+      if (Pick(8) == 0) return RemoveUnknownFiles();
+      if (Pick(6) == 0) return LeaveFileBehind(own);
+      return Try(changes_, AnyOf(TableChanges::OfOthers()), own);
+    });
+    AddActor(turns, "compactor", 1 + Pick(2), [this](table::Table& own) { return Compact(own); });
+    AddActor(turns, "expiry", Pick(2), [this](table::Table& own) { return Expire(own); });
+    AddActor(turns, "orphans", Pick(2), [this](table::Table& own) { return RemoveOrphans(own); });
+    turns.Run(
+        [this](const std::vector<size_t>& waiting) {
+          const size_t next = waiting[static_cast<size_t>(Pick(static_cast<int>(waiting.size())))];
+          return next;
+        },
+        [this](const std::string& actor, const std::string& where) { AfterTurn(actor, where); });
+    losses_ = false;
+    if (!::testing::Test::HasFailure()) End();
     return !::testing::Test::HasFailure();
   }
 
   const std::string& trace() const { return trace_; }
-  int num_committed = 0;
-  int num_dropped = 0;
+  int64_t num_turns = 0;
+  int64_t num_committed = 0;
+  int64_t num_dropped = 0;
+  int64_t num_expired = 0;
+  int64_t num_orphans = 0;
 
  private:
-  std::string StartVersion() { return Pick(5) == 0 ? "2" : "3"; }
-  int Pick(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
-  bool IsV3() const { return table_.table.metadata()->format_version >= 3; }
-  void Note(const std::string& what) { trace_ += what + "\n"; }
+  using Work = std::function<Status(table::Table& own)>;
 
-  void Rewrite() {
+  static void YieldAtFiles(const char* operation, const std::string& path) {
+    // The catalog writes metadata files under its lock.
+    if (path.find("/metadata/") == std::string::npos) Turns::Yield(operation);
+  }
+
+  int Pick(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
+  void Note(const std::string& what) { trace_ += what + "\n"; }
+  const TableChanges::Named& AnyOf(const std::vector<TableChanges::Named>& all) {
+    return all[static_cast<size_t>(Pick(static_cast<int>(all.size())))];
+  }
+
+  void AddActor(Turns& turns, const std::string& name, int num_works, Work work) {
+    wheres_[name] = kIdle;
+    turns.Add(name, [this, name, num_works, work = std::move(work)] {
+      auto own = table::Table::Load(yielding_, kName);
+      for (int i = 0; i < num_works && own; ++i) {
+        Turns::Yield(kIdle);
+        const Status done = work(*own);
+        if (!done) Expected(name, done.error());
+      }
+    });
+  }
+
+  Status Try(TableChanges& changes, const TableChanges::Named& change, table::Table& own) {
+    Note(std::string("  begins: ") + change.first);
+    FRAZIL_TRY(own.Refresh());
+    return (changes.*change.second)(own);
+  }
+
+  /// What may become of an operation that others get in the way of.
+  void Expected(const std::string& actor, const Error& error) {
+    Note("  fails: " + error.ToString());
+    const ErrorCode code = error.code();
+    // Nor can another engine's commit or rollback know what expired, or was upgraded, right before it.
+    const bool is_foreign = actor == "others" && code == ErrorCode::kInvalidArgument;
+    EXPECT_TRUE(is_foreign || code == ErrorCode::kCommitConflict || code == ErrorCode::kCommitUnknown ||
+                code == ErrorCode::kNotFound)
+        << actor << ": " << error.ToString();
+  }
+
+  Status Compact(table::Table& own) {
+    static constexpr const char* kOthers[] = {"rewrite_manifests", "rewrite_deletion_vectors",
+                                              "rewrite_position_delete_files"};
+    if (Pick(4) == 0) {
+      const std::string name = kOthers[Pick(3)];
+      Note("  begins: " + name);
+      FRAZIL_TRY(Call(name, context_, {{"table", std::string("db.t")}}));
+      return {};
+    }
     RewriteOptions options = AllFiles();
     options.max_file_group_input_files = 1 + Pick(3);
     options.use_starting_sequence_number = Pick(6) != 0;
-    const auto paused = PausedRewrite::Start(table_.table, options);
-    if (!paused) {
-      // Files with and without ids side by side: the run itself assigns ids first.
-      EXPECT_THAT(paused.error().message(), HasSubstr("have row ids"));
-      return;
-    }
-    Note(fmt::format("PLAN {} groups at {}", paused->groups.size(), table_.table.metadata()->last_sequence_number));
-    for (int i = Pick(4); i > 0; --i) Step();
-    EXPECT_THAT(table_.table.Refresh(), IsOk());
-    const std::vector<std::string> before = RowsOf(table_.table);
-    const auto head = table_.table.metadata()->current_snapshot_id;
-    // The first snapshot of an upgraded table assigns ids to whatever lies there, ours not less than others'.
-    const bool assigns_ids = IsV3() && table_.table.metadata()->current_snapshot() != nullptr &&
-                             !table_.table.metadata()->current_snapshot()->first_row_id;
-    const auto outcome = paused->Commit(table_.table, table_.clock,
-                                        {.use_starting_sequence_number = options.use_starting_sequence_number});
-    ASSERT_THAT(outcome, IsOk());
-    for (size_t i = 0; i < paused->groups.size(); ++i) {
-      Note(outcome->is_committed[i] ? "COMMIT" : "DROP " + outcome->drop_reasons[i]);
-      ++(outcome->is_committed[i] ? num_committed : num_dropped);
-    }
-    EXPECT_TRUE(outcome->snapshot_id || table_.table.metadata()->current_snapshot_id == head);
-    if (!assigns_ids) {
-      EXPECT_EQ(RowsOf(table_.table), before);
-    }
-    EXPECT_EQ(IdsOf(table_.table).size(), before.size());
-    for (const std::string& path : Reachable(table_.table)) EXPECT_TRUE(*table_.io->Exists(path)) << path;
-  }
-
-  void Step() {
-    using Action = Status (Schedule::*)();
-    static constexpr std::pair<const char*, Action> kActions[] = {{"insert", &Schedule::Insert},
-                                                                  {"landing", &Schedule::InsertLanding},
-                                                                  {"delete", &Schedule::Delete},
-                                                                  {"delete", &Schedule::Delete},
-                                                                  {"upsert", &Schedule::Upsert},
-                                                                  {"equality delete", &Schedule::EqualityDelete},
-                                                                  {"equality delete", &Schedule::EqualityDelete},
-                                                                  {"convert", &Schedule::ConvertEqualityDelete},
-                                                                  {"copy on write", &Schedule::CopyOnWrite},
-                                                                  {"undelete", &Schedule::Undelete},
-                                                                  {"rollback", &Schedule::Rollback},
-                                                                  {"add again", &Schedule::AddAgain},
-                                                                  {"expire", &Schedule::Expire},
-                                                                  {"upgrade", &Schedule::Upgrade},
-                                                                  {"foreign rewrite", &Schedule::ForeignRewrite}};
-    const auto& [name, action] = kActions[static_cast<size_t>(Pick(std::size(kActions)))];
-    Note(name);
-    EXPECT_THAT(table_.table.Refresh(), IsOk());
-    EXPECT_THAT((this->*action)(), IsOk()) << name;
-  }
-
-  std::vector<LiveRow> Fresh(int count) {
-    std::vector<TestRow> rows;
-    for (int i = 0; i < count; ++i) {
-      const int64_t id = Pick(6);
-      rows.push_back({id, "v" + std::to_string(next_value_++), id % 2 == 0 ? "a" : "b"});
-    }
-    return index::NewRows(rows);
-  }
-
-  Status Add(const std::vector<LiveRow>& rows, spec::SpecId spec_id, const std::set<int64_t>& replaced = {}) {
-    return index::CommitForeign(
-        table_.table,
-        [&](const table::Table& base) -> Result<table::FileChanges> {
-          table::FileChanges changes;
-          FRAZIL_ASSIGN(const std::vector<spec::DataFile> files, test::WriteRows(base, rows, false, spec_id));
-          for (const spec::DataFile& file : files) changes.added_data_files.push_back({.file = file});
-          FRAZIL_ASSIGN(const table::OwnDeletes own,
-                        index::PositionsOf(base, [&](const LiveRow& row) { return replaced.contains(row.row.id); }));
-          FRAZIL_TRY(Merge(base, own, changes));
-          return changes;
-        },
-        table_.clock);
-  }
-
-  Status Merge(const table::Table& base, const table::OwnDeletes& own, table::FileChanges& changes) {
-    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->current_snapshot()));
-    FRAZIL_ASSIGN(
-        table::MergedDeletes merged,
-        table::MergeDeletes(base, own, live, scan::ReadPositionDeletes(base.io()), write::WritePositionDeletes(base)));
-    changes.added_delete_files = std::move(merged.added_delete_files);
-    changes.removed_delete_files = std::move(merged.removed_delete_files);
-    changes.removed_data_files = std::move(merged.removed_data_files);
+    options.partial_progress = Pick(2) == 0;
+    options.partial_progress_max_commits = 1 + Pick(2);
+    options.remove_dangling_deletes = Pick(4) == 0;
+    Note("  begins: rewrite_data_files");
+    FRAZIL_ASSIGN(const RewriteResult result, RewriteDataFiles(own, options, context_));
+    num_committed += result.groups;
+    num_dropped += result.dropped_groups;
+    for (const std::string& reason : result.dropped_reasons) Note("  dropped: " + reason);
     return {};
   }
 
-  Status Insert() { return Add(Fresh(1 + Pick(3)), spec::SpecId{0}); }
-  Status InsertLanding() { return Add(Fresh(2), landing_); }
-  Status Upsert() {
-    const std::vector<LiveRow> rows = Fresh(1);
-    return Add(rows, Pick(2) == 0 ? spec::SpecId{0} : landing_, {rows[0].row.id});
+  Status Expire(table::Table& own) {
+    ExpireOptions options;
+    options.older_than_ms = clock_.NowMs() - (Pick(2) == 0 ? 0 : kHourMs);
+    options.retain_last = 1 + Pick(2);
+    options.clean_expired_metadata = Pick(2) == 0;
+    Note("  begins: expire_snapshots");
+    FRAZIL_ASSIGN(const ExpireResult result, ExpireSnapshots(own, options, context_));
+    num_expired += static_cast<int64_t>(result.expired.size());
+    return {};
   }
 
-  Status Delete() {
-    return index::CommitForeign(
-        table_.table,
-        [&](const table::Table& base) -> Result<table::FileChanges> {
-          FRAZIL_ASSIGN(const std::vector<LiveRow> rows, index::ReadLiveRows(base));
-          table::FileChanges changes;
-          if (rows.empty()) return changes;
-          const LiveRow& row = rows[static_cast<size_t>(Pick(static_cast<int>(rows.size())))];
-          table::OwnDeletes own;
-          FRAZIL_TRY(own[row.path].Add(spec::RowPosition(row.position)));
-          FRAZIL_TRY(Merge(base, own, changes));
-          return changes;
-        },
-        table_.clock);
+  Status RemoveOrphans(table::Table& own) {
+    OrphanOptions options;
+    if (Pick(2) == 0) options.older_than_ms = clock_.NowMs() - 24 * kHourMs;
+    Note("  begins: remove_orphan_files");
+    FRAZIL_ASSIGN(const OrphanResult result, RemoveOrphanFiles(own, options, context_));
+    num_orphans += static_cast<int64_t>(result.orphans.size());
+    return {};
   }
 
-  Status EqualityDelete() {
-    const int64_t id = Pick(6);
-    const bool is_global = Pick(3) == 0;
-    const spec::PartitionTuple partition =
-        is_global ? spec::PartitionTuple() : spec::PartitionTuple{std::string(id % 2 == 0 ? "a" : "b")};
-    return test::CommitFiles(
-        table_.table,
-        [&](table::LiveFiles& live) -> Status {
-          FRAZIL_ASSIGN(
-              spec::DataFile file,
-              test::WriteEqualityDelete(table_.table, {id}, is_global ? landing_ : spec::SpecId{0}, partition));
-          live.delete_files.push_back({std::move(file), spec::SequenceNumber{0}});
-          return {};
-        },
-        table_.clock);
-  }
-
-  /// Equality deletes become vectors, and are gone.
-  Status ConvertEqualityDelete() {
-    if (!IsV3()) return {};
-    FRAZIL_ASSIGN(const table::ScanPlan plan,
-                  table::PlanScan(table_.table, table_.table.metadata()->current_snapshot(), nullptr));
-    table::OwnDeletes own;
-    scan::EqualityDeletes equality(table_.io);
-    for (const table::FileScanTask& task : plan.tasks) {
-      if (task.deletes.equality_deletes.empty()) continue;
-      FRAZIL_ASSIGN(own[task.data_file.file.file_path], scan::DeletedRows(table_.io, plan, task, equality));
+  std::set<std::string> NeededFiles(const table::Table& table) {
+    std::set<std::string> needed;
+    const TakeFile take = [&](const std::string& path, FileKind) { needed.insert(path); };
+    for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
+      const std::set<std::string>& files = FilesOf(table, snapshot);
+      needed.insert(files.begin(), files.end());
     }
-    FRAZIL_TRY(index::CommitForeign(
-        table_.table,
-        [&](const table::Table& base) -> Result<table::FileChanges> {
-          table::FileChanges changes;
-          FRAZIL_TRY(Merge(base, own, changes));
-          return changes;
-        },
-        table_.clock));
-    return test::CommitFiles(
-        table_.table,
-        [](table::LiveFiles& live) -> Status {
-          std::erase_if(live.delete_files, [](const table::LiveDelete& file) {
-            return file.file.content == spec::FileContent::kEqualityDeletes;
-          });
-          return {};
-        },
-        table_.clock, spec::Operation::kReplace);
+    WalkMetadataFiles(*table.metadata(), table.metadata_location(), take);
+    return needed;
   }
 
-  std::optional<std::string> AnyPath() {
-    const table::LiveFiles live = LiveOf(table_.table);
-    if (live.data_files.empty()) return std::nullopt;
-    return live.data_files[static_cast<size_t>(Pick(static_cast<int>(live.data_files.size())))].file.file_path;
+  /// A job that dies before its commit.
+  Status LeaveFileBehind(table::Table& own) {
+    Note("  begins: a job that dies");
+    FRAZIL_TRY(test::WriteRows(own, index::NewRows({{7, "never committed", "a"}}), false, spec::SpecId{0}));
+    return {};
   }
 
-  static void DropDeletesOf(table::LiveFiles& live, const std::string& path) {
-    std::erase_if(live.delete_files,
-                  [&](const table::LiveDelete& file) { return file.file.referenced_data_file == path; });
+  /// What an engine's orphan removal does that knows nothing of our journal, after three days.
+  Status RemoveUnknownFiles() {
+    Note("  begins: orphan removal of another engine");
+    const auto listed = io_->List("memory:/warehouse");
+    const table::Table now = *table::Table::Load(catalog_, kName);
+    const std::set<std::string> needed = NeededFiles(now);
+    std::vector<std::string> unknown;
+    for (const io::FileInfo& file : *listed) {
+      const bool is_hidden = file.path.find("/_frazil/") != std::string::npos;
+      const bool is_old = file.modified_ms < clock_.NowMs() - 72 * kHourMs;
+      if (is_old && !is_hidden && !needed.contains(file.path)) unknown.push_back(file.path);
+    }
+    return io_->Delete(unknown);
   }
 
-  Status Replace(const std::set<std::string>& paths, spec::Operation operation) {
-    FRAZIL_ASSIGN(std::vector<LiveRow> rows, index::ReadLiveRows(table_.table));
-    std::erase_if(rows, [&](const LiveRow& row) { return !paths.contains(row.path); });
-    return test::CommitFiles(
-        table_.table,
-        [&](table::LiveFiles& live) -> Status {
-          for (const std::string& path : paths) DropDeletesOf(live, path);
-          std::erase_if(live.data_files,
-                        [&](const table::LiveDataFile& file) { return paths.contains(file.file.file_path); });
-          FRAZIL_ASSIGN(const std::vector<spec::DataFile> files,
-                        test::WriteRows(table_.table, rows, IsV3(), spec::SpecId{0}));
-          for (const spec::DataFile& file : files) live.data_files.push_back({.file = file});
-          return {};
-        },
-        table_.clock, operation);
+  void AfterTurn(const std::string& actor, const std::string& where) {
+    ++num_turns;
+    Note(actor + (where.empty() ? " is done" : ": " + where));
+    wheres_[actor] = where.empty() ? kIdle : where;
+    clock_.Advance(1 + Pick(1000));
+    const bool is_quiet =
+        std::all_of(wheres_.begin(), wheres_.end(), [](const auto& at) { return at.second == kIdle; });
+    if (is_quiet && Pick(4) == 0) {
+      static constexpr int64_t kHours[] = {1, 13, 25, 80};
+      const int64_t hours = kHours[Pick(4)];
+      Note(fmt::format("{} hours pass", hours));
+      clock_.Advance(hours * kHourMs);
+    }
+    Check();
   }
 
-  Status CopyOnWrite() {
-    const std::optional<std::string> path = AnyPath();
-    return path ? Replace({*path}, spec::Operation::kOverwrite) : Status();
-  }
-  Status ForeignRewrite() {
-    const std::optional<std::string> first = AnyPath();
-    const std::optional<std::string> second = AnyPath();
-    return first ? Replace({*first, *second}, spec::Operation::kReplace) : Status();
-  }
-
-  /// A vector or position delete file goes: its rows live again.
-  Status Undelete() {
-    const std::optional<std::string> path = AnyPath();
-    if (!path) return {};
-    return test::CommitFiles(
-        table_.table,
-        [&](table::LiveFiles& live) -> Status {
-          DropDeletesOf(live, *path);
-          return {};
-        },
-        table_.clock);
+  const std::set<std::string>& FilesOf(const table::Table& table, const spec::Snapshot& snapshot) {
+    const auto [found, is_new] = files_.try_emplace(snapshot.id);
+    if (!is_new) return found->second;
+    ReachableWalk walk(table);
+    EXPECT_THAT(walk.Walk(*table.metadata(), snapshot,
+                          [&](const std::string& path, FileKind kind) {
+                            // A row map is a help, and old ones may go.
+                            if (kind != FileKind::kRowMap) found->second.insert(path);
+                          }),
+                IsOk());
+    return found->second;
   }
 
-  Status Rollback() {
-    const auto& snapshots = table_.table.metadata()->snapshots;
-    const spec::SnapshotId id = snapshots[static_cast<size_t>(Pick(static_cast<int>(snapshots.size())))].id;
-    return index::SetHead(table_.table, id, table_.clock);
+  /// The oracle.
+  void Check() {
+    if (catalog_->newest() == table_.metadata().get() && io_->num_deletes() == checked_deletes_) return;
+    EXPECT_THAT(table_.Refresh(), IsOk());
+    const spec::TableMetadata& metadata = *table_.metadata();
+    for (const spec::Snapshot& snapshot : metadata.snapshots) {
+      if (!rows_.contains(snapshot.id)) CheckNew(snapshot);
+      for (const std::string& path : FilesOf(table_, snapshot)) {
+        EXPECT_TRUE(*io_->Exists(path)) << "snapshot " << snapshot.sequence_number.value() << " needs " << path;
+      }
+    }
+    checked_deletes_ = io_->num_deletes();
   }
 
-  /// A file is removed and the same path added again, with all its rows.
-  Status AddAgain() {
-    const std::optional<std::string> path = AnyPath();
-    if (!path) return {};
-    return test::CommitFiles(
-        table_.table,
-        [&](table::LiveFiles& live) -> Status {
-          DropDeletesOf(live, *path);
-          for (table::LiveDataFile& file : live.data_files) {
-            if (file.file.file_path != *path) continue;
-            file.sequence_number = spec::SequenceNumber{0};
-            file.file_sequence_number = spec::SequenceNumber{0};
-            file.file.first_row_id.reset();
-          }
-          return {};
-        },
-        table_.clock);
+  void CheckNew(const spec::Snapshot& snapshot) {
+    auto read = oracle_.Of(table_, &snapshot);
+    ASSERT_THAT(read, IsOk()) << "snapshot " << snapshot.sequence_number.value();
+    const std::vector<StoredRow>& now = rows_[snapshot.id] = *std::move(read);
+    static const std::vector<StoredRow> kNoRows;
+    const auto parent = snapshot.parent_id ? rows_.find(*snapshot.parent_id) : rows_.end();
+    const std::vector<StoredRow>& before = parent == rows_.end() ? kNoRows : parent->second;
+    if (const TableChanges::Effect* effect = changes_.EffectOf(snapshot.id, snapshot.parent_id)) {
+      std::multiset<StoredRow> wanted(before.begin(), before.end());
+      for (const StoredRow& row : effect->removed) wanted.erase(wanted.find(row));
+      std::set<std::string> added = effect->added_values;
+      for (const StoredRow& row : now) {
+        if (added.erase(row.row.value) == 0) Take(row, wanted);
+      }
+      EXPECT_TRUE(added.empty() && wanted.empty()) << "the writer's commit lost rows " << TextOf(before) << TextOf(now);
+    } else if (snapshot.operation == spec::Operation::kReplace) {
+      std::multiset<StoredRow> wanted(before.begin(), before.end());
+      for (const StoredRow& row : now) Take(row, wanted);
+      EXPECT_TRUE(wanted.empty()) << "maintenance lost rows\n" << TextOf(before) << "became\n" << TextOf(now);
+    }
   }
 
-  Status Expire() {
-    const std::set<std::string> before = Reachable(table_.table);
-    FRAZIL_TRY(index::ExpireAllButHead(table_.table, table_.clock));
-    const std::set<std::string> after = Reachable(table_.table);
-    std::vector<std::string> freed;
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(freed));
-    return table_.io->Delete(freed);
+  /// Finds a row among those there were: it is the same, or, on an upgraded table, has got its lineage.
+  void Take(const StoredRow& row, std::multiset<StoredRow>& wanted) {
+    auto found = wanted.find(row);
+    if (found == wanted.end()) {
+      found = wanted.find({.row_id = std::nullopt, .last_updated = std::nullopt, .row = row.row});
+    }
+    if (found == wanted.end()) {
+      ADD_FAILURE() << "a row that was not there: " << row.ToString();
+    } else {
+      wanted.erase(found);
+    }
   }
 
-  Status Upgrade() {
-    if (IsV3()) return {};
-    return table::CommitUpdates(
-        table_.table,
-        [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-          return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
-        },
-        table_.clock);
+  static std::string TextOf(const std::vector<StoredRow>& rows) {
+    std::string text;
+    for (const StoredRow& row : rows) text += row.ToString() + "\n";
+    return text;
   }
+
+  /// Everything that was begun is ended, everything that is left over goes.
+  void End() {
+    Note("the end");
+    table::Table own = *table::Table::Load(catalog_, kName);
+    context_.catalogs["test"] = catalog_;
+    RewriteOptions nothing;
+    EXPECT_THAT(RewriteDataFiles(own, nothing, context_), IsOk());
+    Check();
+    EXPECT_TRUE(std::filesystem::is_empty(Journal()) || OnlyTheLock(Journal()));
+    clock_.Advance(100 * kHourMs);
+    EXPECT_THAT(RemoveOrphanFiles(own, {.max_orphan_ratio = 1e9}, context_), IsOk());
+    Check();
+    const std::set<std::string> needed = NeededFiles(own);
+    const auto listed = io_->List("memory:/warehouse");
+    for (const io::FileInfo& file : *listed) {
+      EXPECT_TRUE(needed.contains(file.path) || file.path.find("/_frazil/") != std::string::npos) << file.path;
+    }
+    // The reader that users have says the same as the oracle.
+    std::vector<StoredRow> read;
+    const auto rows = index::ReadLiveRows(own);
+    ASSERT_THAT(rows, IsOk());
+    for (const LiveRow& row : *rows) read.push_back({row.row_id, row.last_updated, row.row});
+    std::sort(read.begin(), read.end());
+    EXPECT_EQ(TextOf(read), TextOf(*oracle_.Of(own, own.metadata()->current_snapshot())));
+  }
+
+  std::string Journal() const {
+    return context_.state_directory + "/" + table_.metadata()->table_uuid.ToString() + "/journal";
+  }
+  static bool OnlyTheLock(const std::string& folder) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().filename() != "lock") return false;
+    }
+    return true;
+  }
+
+  static inline const catalog::TableName kName{{"db"}, "t"};
 
   std::mt19937_64 random_;
-  MemoryTable table_;
-  spec::SpecId landing_{0};
-  int next_value_ = 0;
+  ManualClock clock_{1'700'000'000'000};
+  std::shared_ptr<test::TimedFileIO> io_;
+  std::shared_ptr<ReadOnceCatalog> catalog_;
+  std::shared_ptr<catalog::Catalog> yielding_;
+  bool losses_ = false;
+  table::Table table_;  ///< the oracle's, past the scheduler
+  TableChanges changes_;
+  table::ProcedureContext context_;
+  std::map<std::string, std::string> wheres_;
   std::string trace_;
+
+  test::StoredRows oracle_;
+  std::map<spec::SnapshotId, std::vector<StoredRow>> rows_;
+  std::map<spec::SnapshotId, std::set<std::string>> files_;
+  int64_t checked_deletes_ = -1;
 };
+
+/// Journals are files; in memory where the system has such a place.
+std::string FolderForState() {
+  std::error_code none;
+  const std::string base = std::filesystem::is_directory("/dev/shm", none) ? "/dev/shm/" : ::testing::TempDir();
+  std::string folder = base + "frazil-schedules-XXXXXX";
+  return mkdtemp(folder.data()) == nullptr ? ::testing::TempDir() : folder;
+}
 
 TEST(RewriteState, NoScheduleChangesARow) {
   const int64_t count = FromEnvironment("FRAZIL_SCHEDULES", 400);
   const int64_t first = FromEnvironment("FRAZIL_SEED", 1);
+  const std::string folder = FolderForState();
+  int64_t num_turns = 0;
   int64_t num_committed = 0;
   int64_t num_dropped = 0;
+  int64_t num_expired = 0;
+  int64_t num_orphans = 0;
   for (int64_t seed = first; seed < first + count; ++seed) {
-    Schedule schedule(static_cast<uint64_t>(seed));
-    if (!schedule.Run()) {
-      FAIL() << "FRAZIL_SEED=" << seed << " FRAZIL_SCHEDULES=1\n" << schedule.trace();
+    const std::string own = folder + "/" + std::to_string(seed);
+    Schedule schedule(static_cast<uint64_t>(seed), own);
+    const bool holds = schedule.Run();
+    std::filesystem::remove_all(own);
+    if (!holds) {
+      ADD_FAILURE() << "FRAZIL_SEED=" << seed << " FRAZIL_SCHEDULES=1\n" << schedule.trace();
+      break;
     }
+    num_turns += schedule.num_turns;
     num_committed += schedule.num_committed;
     num_dropped += schedule.num_dropped;
+    num_expired += schedule.num_expired;
+    num_orphans += schedule.num_orphans;
   }
-  std::printf("%lld schedules from seed %lld: %lld groups committed, %lld dropped\n", static_cast<long long>(count),
-              static_cast<long long>(first), static_cast<long long>(num_committed),
-              static_cast<long long>(num_dropped));
+  std::filesystem::remove_all(folder);
+  std::printf(
+      "%lld schedules from seed %lld, %lld turns: %lld groups committed, %lld dropped, %lld snapshots expired, %lld "
+      "orphans removed\n",
+      static_cast<long long>(count), static_cast<long long>(first), static_cast<long long>(num_turns),
+      static_cast<long long>(num_committed), static_cast<long long>(num_dropped), static_cast<long long>(num_expired),
+      static_cast<long long>(num_orphans));
   EXPECT_GT(num_committed, count / 4);
-  EXPECT_GT(num_dropped, 0);
+  if (count >= 300) {
+    EXPECT_GT(num_dropped, 0);
+    EXPECT_GT(num_expired, 0);
+    EXPECT_GT(num_orphans, 0);
+  }
 }
 
 }  // namespace

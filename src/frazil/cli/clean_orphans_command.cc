@@ -1,3 +1,4 @@
+#include "frazil/cli/candidate_list.h"
 #include "frazil/cli/commands.h"
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
@@ -24,6 +25,10 @@ Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& comma
   options.location = command.location;
   options.max_orphan_ratio = command.max_orphan_ratio;
   options.dry_run = !command.yes;
+  CandidateList list(session->context().state_directory, *table.metadata());
+  if (command.yes) {
+    FRAZIL_ASSIGN(options.only, list.Read(options.location, Clock::System().NowMs()));
+  }
   const auto result = maintain::RemoveOrphanFiles(table, options, session->context());
   if (!result) return session->Failed(result.error());
   session->EndProgress();
@@ -49,7 +54,24 @@ Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& comma
   }
   context.Say(fmt::format("{} orphan files {} beside {} live ones", result->orphans.size(),
                           options.dry_run ? "found" : "deleted", result->num_live));
-  if (options.dry_run && !result->orphans.empty()) context.Say("nothing was deleted: --yes deletes");
+  if (options.dry_run && !result->orphans.empty()) {
+    FRAZIL_TRY(list.Write(options.location, result->orphans));
+    context.Say(
+        fmt::format("nothing was deleted: within a day, --yes deletes these and no others, if they are orphans "
+                    "still; take out what is to stay, or delete the list: {}",
+                    list.path()));
+  }
+  if (!options.dry_run) {
+    FRAZIL_TRY(list.Forget());
+    if (options.only && result->orphans.size() < options.only->size()) {
+      context.Say(fmt::format("{} of the files that were listed are in use or gone",
+                              options.only->size() - result->orphans.size()));
+    }
+    if (result->num_not_asked_for > 0) {
+      context.Say(fmt::format("{} more have become orphans since the list was made: list them again",
+                              result->num_not_asked_for));
+    }
+  }
   return ExitCode::kOk;
 }
 
@@ -67,7 +89,7 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
                    "More than 1,000 orphans and more than this part of the live files stop it (exit 5)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_flag("--yes", options->yes, "Delete them; without, they are only listed");
+  command->add_flag("--yes", options->yes, "Delete those that were listed (all, if no list is younger than a day)");
   command->footer(
       "Examples:\n"
       "  frazil clean-orphans demo.events\n"

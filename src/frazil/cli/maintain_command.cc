@@ -3,6 +3,8 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/compact_options.h"
 #include "frazil/cli/maintenance_session.h"
+#include "frazil/cli/plain_table.h"
+#include "frazil/cli/units.h"
 #include "frazil/maintain/expire_snapshots.h"
 #include "frazil/maintain/procedures.h"
 #include "frazil/maintain/remove_orphan_files.h"
@@ -49,46 +51,76 @@ sql::MadeUpTable TableOf(std::initializer_list<std::pair<const char*, spec::Type
   return table;
 }
 
-/// What each operation would do, as text and a number of things.
-Result<std::pair<int64_t, std::string>> Foresee(const std::string& operation, table::Table& table,
-                                                const MaintainCommand& command, const MaintenanceSession& session) {
+/// What an operation would do.
+struct Foreseen {
+  std::optional<int64_t> count;  ///< of groups, snapshots, files
+  std::string plan;
+  std::optional<maintain::RewritePlanReport> rewrite;
+};
+
+std::string MinutesText(double seconds) {
+  return seconds < 60 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.1f} min", seconds / 60);
+}
+
+Result<Foreseen> Foresee(const std::string& operation, table::Table& table, const MaintainCommand& command,
+                         const MaintenanceSession& session) {
   if (operation == "compact") {
     FRAZIL_ASSIGN(const auto options, RewriteOptionsFor(command.compact, session, table));
-    FRAZIL_ASSIGN(const auto report, maintain::ExplainRewrite(table, options, session.context()));
-    return std::pair(report.groups,
-                     fmt::format("rewrite {} files of {} bytes into about {} ({:.1f} s of CPU, {} bytes of memory)",
-                                 report.input_files, report.input_bytes, report.expected_output_files,
-                                 report.expected_cpu_seconds, report.expected_peak_memory_bytes));
+    FRAZIL_ASSIGN(auto report, maintain::ExplainRewrite(table, options, session.context()));
+    std::string plan =
+        report.groups == 0
+            ? "nothing to rewrite"
+            : fmt::format("rewrite {} files ({}) into about {} ({}): {} of CPU, {}, {} of memory",
+                          FormatCount(report.input_files), FormatBytes(report.input_bytes),
+                          FormatCount(report.expected_output_files), FormatBytes(report.expected_output_bytes),
+                          MinutesText(report.expected_cpu_seconds), MinutesText(report.expected_seconds),
+                          FormatBytes(report.expected_peak_memory_bytes));
+    const int64_t groups = report.groups;
+    return Foreseen{groups, std::move(plan), std::move(report)};
   }
   if (operation == "expire") {
     maintain::ExpireOptions options;
     options.dry_run = true;
     FRAZIL_ASSIGN(const auto result, maintain::ExpireSnapshots(table, options, session.context()));
-    return std::pair(
+    return Foreseen{
         static_cast<int64_t>(result.expired.size()),
-        fmt::format("expire {} snapshots and delete {} files", result.expired.size(), result.removal.deleted.size()));
+        fmt::format("expire {} snapshots and delete {} files", result.expired.size(), result.removal.deleted.size()),
+        {}};
   }
   if (operation == "orphans") {
     maintain::OrphanOptions options;
     options.dry_run = true;
     FRAZIL_ASSIGN(const auto result, maintain::RemoveOrphanFiles(table, options, session.context()));
-    return std::pair(static_cast<int64_t>(result.orphans.size()),
-                     fmt::format("delete {} orphan files", result.orphans.size()));
+    return Foreseen{
+        static_cast<int64_t>(result.orphans.size()), fmt::format("delete {} orphan files", result.orphans.size()), {}};
   }
-  return std::pair(int64_t{-1}, std::string("decided on the newest state when it runs"));
+  return Foreseen{{}, "decided on the newest state when it runs", {}};
 }
 
 Result<ExitCode> Plan(Context& context, const MaintainCommand& command) {
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(command.compact.table));
-  sql::MadeUpTable rows =
-      TableOf({{"operation", spec::TypeId::kString}, {"count", spec::TypeId::kLong}, {"plan", spec::TypeId::kString}});
+  sql::MadeUpTable rows = TableOf({{"operation", spec::TypeId::kString},
+                                   {"count", spec::TypeId::kLong},
+                                   {"plan", spec::TypeId::kString},
+                                   {"bytes", spec::TypeId::kLong},
+                                   {"cpu_ms", spec::TypeId::kLong},
+                                   {"duration_ms", spec::TypeId::kLong},
+                                   {"peak_memory_bytes", spec::TypeId::kLong}});
   for (const std::string& operation : command.Chosen()) {
     const auto foreseen = Foresee(operation, table, command, *session);
     if (!foreseen) return session->Failed(foreseen.error());
-    rows.rows.push_back({sql::TextDatum(operation),
-                         foreseen->first < 0 ? sql::Datum() : sql::LongDatum(foreseen->first),
-                         sql::TextDatum(foreseen->second)});
+    sql::DatumRow row(rows.columns.size());
+    row[0] = sql::TextDatum(operation);
+    if (foreseen->count) row[1] = sql::LongDatum(*foreseen->count);
+    row[2] = sql::TextDatum(foreseen->plan);
+    if (const auto& rewrite = foreseen->rewrite) {
+      row[3] = sql::LongDatum(rewrite->input_bytes);
+      row[4] = sql::LongDatum(static_cast<int64_t>(rewrite->expected_cpu_seconds * 1000));
+      row[5] = sql::LongDatum(static_cast<int64_t>(rewrite->expected_seconds * 1000));
+      row[6] = sql::LongDatum(rewrite->expected_peak_memory_bytes);
+    }
+    rows.rows.push_back(std::move(row));
   }
   session->EndProgress();
   FRAZIL_TRY(PrintRows(context, std::move(rows)));
@@ -128,7 +160,7 @@ Result<ExitCode> RunOperations(Context& context, const MaintainCommand& command)
     if (Deletes(operation) && !command.yes) {
       const auto foreseen = Foresee(operation, table, command, *session);
       if (!foreseen) return session->Failed(foreseen.error());
-      summary.Add(operation, "would " + foreseen->second + " (--yes does it)");
+      summary.Add(operation, "would " + foreseen->plan + " (--yes does it)");
       continue;
     }
     if (operation == "compact") {
@@ -161,6 +193,38 @@ std::string NumbersText(const maintain::RunRecord& run) {
   return text;
 }
 
+/// For a terminal: a line a run, and below it a line a number, the expected one beside it.
+std::string HistoryText(const std::vector<maintain::RunRecord>& runs) {
+  const int64_t now_ms = Clock::System().NowMs();
+  std::string text;
+  for (const maintain::RunRecord& run : runs) {
+    text += fmt::format("{}{}  {}  {:.1f} s  {}\n  run {}\n", text.empty() ? "" : "\n",
+                        FormatTime(run.started_at_ms, now_ms), run.operation,
+                        static_cast<double>(run.duration_ms) / 1000, run.outcome, run.id);
+    std::set<std::string> names;
+    for (const auto* numbers : {&run.measured, &run.predicted}) {
+      for (const auto& [name, number] : *numbers) names.insert(name);
+    }
+    for (const std::string& name : names) {
+      const auto number = [&](const std::map<std::string, int64_t>& numbers) -> std::string {
+        const auto found = numbers.find(name);
+        if (found == numbers.end()) return "-";
+        if (name.ends_with("bytes")) return FormatBytes(found->second);
+        if (!name.ends_with("_ms")) return FormatCount(found->second);
+        return fmt::format("{:.2f} s", static_cast<double>(found->second) / 1000);
+      };
+      const bool is_nothing =
+          run.measured.contains(name) && run.measured.at(name) == 0 && !run.predicted.contains(name);
+      if (is_nothing) continue;
+      const std::string title = name.ends_with("_ms") ? name.substr(0, name.size() - 3) : name;
+      text += fmt::format("  {:<22}{:>12}", title, number(run.measured));
+      if (run.predicted.contains(name)) text += fmt::format("   expected {}", number(run.predicted));
+      text += "\n";
+    }
+  }
+  return text;
+}
+
 Result<ExitCode> History(Context& context, const MaintainCommand& command) {
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(const table::Table table, session->Open(command.compact.table));
@@ -173,6 +237,11 @@ Result<ExitCode> History(Context& context, const MaintainCommand& command) {
     return ExitCode::kOk;
   }
   FRAZIL_ASSIGN(const auto runs, history.Latest(command.max_runs));
+  FRAZIL_ASSIGN(const OutputFormat format, ParseOutputFormat(context.options().output));
+  if (format == OutputFormat::kTable || format == OutputFormat::kVertical) {
+    fmt::print("{}", runs.empty() ? "no runs yet\n" : HistoryText(runs));
+    return ExitCode::kOk;
+  }
   sql::MadeUpTable rows = TableOf({{"run", spec::TypeId::kString},
                                    {"operation", spec::TypeId::kString},
                                    {"started_at", spec::TypeId::kString},

@@ -10,13 +10,15 @@
 #include "frazil/maintain/run_history.h"
 #include "frazil/maintain/snapshot_retention.h"
 #include "frazil/maintain/writer_pins.h"
-#include "frazil/table/snapshot_change.h"
+#include "frazil/table/metadata_commit.h"
 #include "frazil/table/spec_schema.h"
 
 namespace frazil::maintain {
 namespace {
 
 constexpr char kGcEnabled[] = "gc.enabled";
+/// Refs that go on changing while it is planned are left to the catalog's requirements.
+constexpr int kMaxPlans = 5;
 
 /// One attempt: what goes, decided on one state of the table.
 struct ExpiryPlan {
@@ -137,27 +139,31 @@ Status AddUnusedDefinitions(const ExpiryPlan& plan, std::vector<spec::TableUpdat
   return {};
 }
 
-Result<std::vector<spec::TableUpdate>> UpdatesFor(const ExpiryPlan& plan, const ExpireOptions& options) {
+Result<table::MetadataChange> ChangeFor(const ExpiryPlan& plan, const ExpireOptions& options) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
-  const std::set<std::string> removed_refs(plan.retention.removed_refs.begin(), plan.retention.removed_refs.end());
+  table::MetadataChange change;
   std::vector<spec::TableUpdate> definitions;
   if (options.clean_expired_metadata) FRAZIL_TRY(AddUnusedDefinitions(plan, definitions));
-  std::vector<spec::TableUpdate> updates;
-  // Setting a ref to what it is changes nothing, but makes the catalog refuse when it has moved since: it may be young
-  // again, or need what goes.
+  const bool relies_on_refs = !plan.retention.expired.empty() || !definitions.empty();
+  const std::set<std::string> removed_refs(plan.retention.removed_refs.begin(), plan.retention.removed_refs.end());
   for (const auto& [name, ref] : metadata.refs) {
     const bool is_removed = removed_refs.contains(name);
-    if (!is_removed && plan.retention.expired.empty() && definitions.empty()) continue;
-    updates.emplace_back(spec::update::SetSnapshotRef{name, ref});
-    if (is_removed) updates.emplace_back(spec::update::RemoveSnapshotRef{name});
+    if (is_removed) change.updates.emplace_back(spec::update::RemoveSnapshotRef{name});
+    // The catalog refuses when a ref has moved since: it may be young again, or need what goes. It is not set to what it
+    // was, which would take back a retention that somebody gives it meanwhile.
+    if (is_removed || relies_on_refs) {
+      change.requirements.emplace_back(spec::requirement::AssertRefSnapshotId{name, ref.snapshot_id});
+    }
   }
-  if (!plan.retention.expired.empty()) updates.emplace_back(spec::update::RemoveSnapshots{plan.retention.expired});
-  std::move(definitions.begin(), definitions.end(), std::back_inserter(updates));
+  if (!plan.retention.expired.empty()) {
+    change.updates.emplace_back(spec::update::RemoveSnapshots{plan.retention.expired});
+  }
+  std::move(definitions.begin(), definitions.end(), std::back_inserter(change.updates));
   // Only beside an expiry: the property is read where history is cut, and that is what expiry does.
   if (!plan.retention.expired.empty() && !plan.pins.property_updates.empty()) {
-    updates.emplace_back(spec::update::SetProperties{plan.pins.property_updates});
+    change.updates.emplace_back(spec::update::SetProperties{plan.pins.property_updates});
   }
-  return updates;
+  return change;
 }
 
 Result<ExpireResult> Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context) {
@@ -172,20 +178,26 @@ Result<ExpireResult> Expire(table::Table& table, const ExpireOptions& options, c
   std::optional<FileSet> live;
   std::string list;
   // Called once per attempt: the last plan is the one that was committed.
-  const auto make = [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-    FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
-    live.emplace();
-    FRAZIL_ASSIGN(freed, FreedFiles(*plan, *live, context));
-    if (options.dry_run) return std::vector<spec::TableUpdate>();
-    FRAZIL_ASSIGN(auto updates, UpdatesFor(*plan, options));
-    if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
-    if (!freed.empty()) {
-      // Before the commit: afterwards nothing else remembers these files.
-      FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), table.metadata()->location, "expire", freed));
+  const auto make = [&](const spec::TableMetadata&) -> Result<table::MetadataChange> {
+    table::MetadataChange change;
+    for (int tries = 0; tries < kMaxPlans; ++tries) {
+      FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
+      live.emplace();
+      FRAZIL_ASSIGN(freed, FreedFiles(*plan, *live, context));
+      if (options.dry_run) return table::MetadataChange();
+      FRAZIL_ASSIGN(change, ChangeFor(*plan, options));
+      if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
+      if (!freed.empty()) {
+        // Before the commit: afterwards nothing else remembers these files.
+        FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), table.metadata()->location, "expire", freed));
+      }
+      // No requirement tells that the retention of a ref has changed, and reading manifests takes its time.
+      FRAZIL_TRY(table.Refresh());
+      if (table.metadata()->refs == plan->base.metadata()->refs) break;
     }
-    return updates;
+    return change;
   };
-  if (Status committed = table::CommitUpdates(table, make, clock); !committed) {
+  if (Status committed = table::CommitMetadata(table, make, clock); !committed) {
     if (!list.empty() && committed.error().code() != ErrorCode::kCommitUnknown) {
       static_cast<void>(table.io()->Delete({list}));  // best effort: a list that stays is checked before it is used
     }

@@ -320,6 +320,86 @@ TEST(ExpireSnapshots, ARefThatIsMadeMeanwhileKeepsItsSnapshot) {
   }
 }
 
+TEST(ExpireSnapshots, ARetentionThatARefGetsMeanwhileStays) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = 9 * kDayMs};
+  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
+  tag.max_ref_age_ms = 99 * kDayMs;
+  Meanwhile(test, [&](table::Table& other) {
+    return Update(other, {spec::update::SetSnapshotRef{"release", tag}}, test.clock);
+  });
+  const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->expired.size(), 1U);
+  EXPECT_EQ(test.metadata().refs.at("release"), tag);
+}
+
+TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeMeanwhileStays) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
+  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  test.clock.Advance(2 * kDayMs);
+  tag.max_ref_age_ms = 99 * kDayMs;
+  // Right before the last look at the table that precedes the commit.
+  test.decide = [&, loads = 0](std::string_view operation) mutable -> Status {
+    if (operation != "load" || ++loads != 3) return {};
+    table::Table other = test.Other();
+    return Update(other, {spec::update::SetSnapshotRef{"release", tag}}, test.clock);
+  };
+  const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->removed_refs, testing::IsEmpty());
+  ASSERT_TRUE(test.metadata().refs.contains("release"));
+  EXPECT_EQ(test.metadata().refs.at("release"), tag);
+  EXPECT_NE(test.metadata().FindSnapshot(tag.snapshot_id), nullptr);
+}
+
+// A branch that nobody writes to any more lost its head where no snapshot had to be kept (iceberg#10982).
+TEST(ExpireSnapshots, TheHeadOfAnOldBranchStaysWithNothingToKeep) {
+  TestTable test;
+  const spec::DataFile a = WrittenFile(test, "a", 1);
+  ASSERT_THAT(table::Append(test, {a}), IsOk());
+  const spec::SnapshotId first = test.head().id;
+  spec::SnapshotRef audit = {
+      .snapshot_id = first, .type = spec::RefType::kBranch, .min_snapshots_to_keep = 0, .max_snapshot_age_ms = 1};
+  EXPECT_FALSE(SetRef(test, "audit", audit)) << "at least one is kept";
+  audit.min_snapshots_to_keep = 1;
+  ASSERT_THAT(SetRef(test, "audit", audit), IsOk());
+  table::FileChanges swap = table::Adding({WrittenFile(test, "b", 1)});
+  swap.removed_data_files = {a.file_path};
+  ASSERT_THAT(table::Commit(test, swap), IsOk());
+  test.clock.Advance(100 * kDayMs);
+  ASSERT_THAT(ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test)), IsOk());
+  ASSERT_TRUE(test.metadata().refs.contains("audit"));
+  EXPECT_NE(test.metadata().FindSnapshot(first), nullptr);
+  EXPECT_THAT(AllFiles(test), Contains(a.file_path));
+}
+
+// Files that the last retained refs share were deleted when an aged tag went and one ref was left (iceberg#13568).
+TEST(ExpireSnapshots, FilesOfTheLastRefStayWhenATagGoesByAge) {
+  TestTable test;
+  const spec::DataFile a = WrittenFile(test, "a", 1);
+  const spec::DataFile b = WrittenFile(test, "b", 1);
+  const spec::DataFile c = WrittenFile(test, "c", 1);
+  ASSERT_THAT(table::Append(test, {a}), IsOk());
+  ASSERT_THAT(SetRef(test, "old", {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = 1}),
+              IsOk());
+  ASSERT_THAT(table::Append(test, {b, c}), IsOk());
+  table::FileChanges remove;
+  remove.removed_data_files = {b.file_path};
+  ASSERT_THAT(table::Commit(test, remove), IsOk());
+  test.clock.Advance(kDayMs);
+  const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->removed_refs, ElementsAre("old"));
+  EXPECT_THAT(AllFiles(test), testing::AllOf(Contains(a.file_path), Contains(c.file_path), Not(Contains(b.file_path))));
+  EXPECT_THAT(FilesOfSnapshots(test), IsSubsetOf(AllFiles(test)));
+}
+
 ExpireOptions CleanMetadata() {
   ExpireOptions options;
   options.clean_expired_metadata = true;

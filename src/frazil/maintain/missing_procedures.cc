@@ -29,13 +29,6 @@ std::vector<ProcedureDefinition> MissingDefinitions() {
   const table::ProcedureParameter properties = {"properties", ProcedureType::kStringMap};
   const table::ProcedureParameter snapshot = {"snapshot_id", ProcedureType::kLong};
   std::vector<ProcedureDefinition> all;
-  all.push_back(Missing("add_files",
-                        {table,
-                         source,
-                         {"partition_filter", ProcedureType::kStringMap},
-                         {"check_duplicate_files", ProcedureType::kBoolean},
-                         parallelism},
-                        "INSERT INTO t SELECT * FROM 'folder/*.parquet'"));
   all.push_back(Missing("migrate",
                         {table,
                          properties,
@@ -64,7 +57,6 @@ std::vector<ProcedureDefinition> MissingDefinitions() {
                          {"identifier_columns", ProcedureType::kStringList},
                          {"net_changes", ProcedureType::kBoolean}},
                         ""));
-  all.push_back(Missing("compute_table_stats", {table, snapshot, {"columns", ProcedureType::kStringList}}, ""));
   all.push_back(Missing("compute_partition_stats", {table, snapshot}, "SELECT * FROM t.partitions"));
   all.push_back(Missing("convert_equality_deletes", {table, {"options", ProcedureType::kStringMap}},
                         "CALL system.rewrite_data_files(table => 't', options => map('rewrite-all', 'true'))"));

@@ -41,6 +41,8 @@ ProcedureDefinition PublishChangesDefinition();
 ProcedureDefinition FastForwardDefinition();
 ProcedureDefinition AncestorsOfDefinition();
 ProcedureDefinition RegisterTableDefinition();
+ProcedureDefinition AddFilesDefinition();
+ProcedureDefinition ComputeTableStatsDefinition();
 ProcedureDefinition VerifyDefinition();
 ProcedureDefinition ExplainMaintenanceDefinition();
 /// What the format's world knows and this build does not do: says so with a hint.

@@ -47,6 +47,8 @@ table::ProcedureSet AllProcedures() {
   add(FastForwardDefinition());
   add(AncestorsOfDefinition());
   add(RegisterTableDefinition());
+  add(AddFilesDefinition());
+  add(ComputeTableStatsDefinition());
   add(VerifyDefinition());
   add(ExplainMaintenanceDefinition());
   for (ProcedureDefinition& missing : MissingDefinitions()) add(std::move(missing));

@@ -203,6 +203,10 @@ class OrphanRun {
         }
         continue;
       }
+      if (options_.only && !options_.only->contains(file.path)) {
+        ++result_.num_not_asked_for;
+        continue;
+      }
       result_.orphans.push_back(
           {file.path, FileKind::kUnknown,
            fmt::format("orphan of {} bytes, last changed {}", file.size_bytes,

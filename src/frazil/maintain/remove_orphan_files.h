@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,15 @@ struct OrphanOptions {
   PrefixMismatchMode prefix_mismatch_mode = PrefixMismatchMode::kError;
   /// More than 1,000 orphans and more than this part of the live files: something else is wrong (rule 7).
   double max_orphan_ratio = 0.5;
+  /// Nothing but these, if given: what somebody has looked at. The rest of the orphans is left for another time.
+  std::optional<std::set<std::string>> only;
   /// Deletes even what is younger than a day, which files of running writers may be.
   bool ignores_age_floor = false;
 };
 
 struct OrphanResult {
   std::vector<RemovalCandidate> orphans;  ///< deleted ones; of a dry run: those that would be
+  int64_t num_not_asked_for = 0;          ///< orphans that options.only does not name
   int64_t num_listed = 0;
   int64_t num_live = 0;
 };

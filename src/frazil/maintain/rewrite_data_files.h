@@ -90,6 +90,7 @@ struct RewritePlanReport {
   int64_t expected_output_files = 0;
   int64_t expected_output_bytes = 0;
   double expected_cpu_seconds = 0;
+  double expected_seconds = 0;  ///< with so many groups at a time as threads and options allow
   int64_t expected_peak_memory_bytes = 0;
 };
 Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const RewriteOptions& options,

@@ -52,9 +52,11 @@ Result<RewriteResult> RewriteWithHistory(table::Table& table, const RewriteOptio
                         {"output_files", plan->expected_output_files},
                         {"output_bytes", plan->expected_output_bytes},
                         {"cpu_ms", static_cast<int64_t>(plan->expected_cpu_seconds * 1000)},
+                        {"duration_ms", static_cast<int64_t>(plan->expected_seconds * 1000)},
                         {"peak_memory_bytes", plan->expected_peak_memory_bytes}});
     }
   }
+  const int64_t start_ms = ClockOf(context).NowMs();
   auto result = RewriteDataFiles(table, options, context);
   if (result) {
     recorder.Measure({{"groups", result->groups},
@@ -63,6 +65,7 @@ Result<RewriteResult> RewriteWithHistory(table::Table& table, const RewriteOptio
                       {"output_files", result->added_data_files},
                       {"output_bytes", result->written_bytes},
                       {"cpu_ms", static_cast<int64_t>(result->cpu_seconds * 1000)},
+                      {"duration_ms", ClockOf(context).NowMs() - start_ms},
                       {"peak_memory_bytes", result->peak_memory_bytes},
                       {"rows", result->rows_carried},
                       {"commits", result->commits},

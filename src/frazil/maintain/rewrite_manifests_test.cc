@@ -96,5 +96,34 @@ TEST(RewriteManifests, GoesOnAfterALostRace) {
   EXPECT_EQ(test.AvroFiles(), test.ReachableAvroFiles()) << "the losing attempt left nothing";
 }
 
+// The catalog answered with a time-out, and the clean-up removed manifests that had been committed (iceberg#12792).
+TEST(RewriteManifests, ALostReplyDeletesNoManifestThatWasCommitted) {
+  for (const bool comes_back : {true, false}) {
+    TestTable test;
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+    const auto before = Identities(test);
+    bool is_lost = false;
+    test.decide = [&](std::string_view operation) -> Status {
+      if (operation == "commit.after") is_lost = true;
+      const bool answers = !is_lost || (comes_back && operation == "load");
+      return answers ? Status() : Fail(ErrorCode::kUnavailable, "time-out");
+    };
+    const auto rows = Call("rewrite_manifests", ContextOf(test), {{"table", std::string("db.t")}});
+    EXPECT_TRUE(is_lost);
+    if (comes_back) {
+      EXPECT_THAT(rows, IsOk());
+    } else {
+      EXPECT_THAT(rows, IsError(ErrorCode::kCommitUnknown, ""));
+    }
+    test.decide = nullptr;
+    ASSERT_THAT(test.table.Refresh(), IsOk());
+    EXPECT_EQ(test.head().operation, spec::Operation::kReplace) << "it was committed";
+    const std::set<std::string> files = test.AvroFiles();
+    for (const std::string& path : test.ReachableAvroFiles()) EXPECT_TRUE(files.contains(path)) << path;
+    EXPECT_EQ(Identities(test), before);
+  }
+}
+
 }  // namespace
 }  // namespace frazil::maintain

@@ -258,6 +258,7 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
                                          const table::ProcedureContext& context) {
   // What rewriting cost where it was measured: decode, encode, zstd on text.
   constexpr double kBytesPerCpuSecond = 70e6;
+  constexpr double kCpuSecondsPerFile = 0.001;  // opening, footer, decoders
   FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options));
   RewritePlanReport report;
   report.partitions = std::move(plan.partitions);
@@ -270,13 +271,15 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
     report.expected_output_bytes += group.live_bytes;
     memory.push_back(EstimateMemory(plan, group));
   }
-  report.expected_cpu_seconds = static_cast<double>(report.input_bytes) / kBytesPerCpuSecond;
+  report.expected_cpu_seconds = static_cast<double>(report.input_bytes) / kBytesPerCpuSecond +
+                                kCpuSecondsPerFile * static_cast<double>(report.input_files);
   // So many of the largest at a time.
   std::sort(memory.rbegin(), memory.rend());
   const size_t threads = context.executor == nullptr ? 1 : static_cast<size_t>(context.executor->num_threads());
   const size_t lanes =
       std::min({memory.size(), static_cast<size_t>(options.max_concurrent_file_group_rewrites), threads});
   for (size_t i = 0; i < lanes; ++i) report.expected_peak_memory_bytes += memory[i];
+  report.expected_seconds = report.expected_cpu_seconds / static_cast<double>(std::max<size_t>(lanes, 1));
   if (context.budget != nullptr) {
     report.expected_peak_memory_bytes = std::min(report.expected_peak_memory_bytes, context.budget->limit_bytes());
   }

@@ -225,34 +225,4 @@ Result<CommitOutcome> CommitSnapshot(Table& table, SnapshotChange& change, const
   return loop.Run(std::move(backoff));
 }
 
-Status CommitUpdates(Table& table,
-                     const std::function<Result<std::vector<spec::TableUpdate>>(const spec::TableMetadata& base)>& make,
-                     Clock& clock) {
-  FRAZIL_TRY(table.Refresh());
-  FRAZIL_ASSIGN(CommitBackoff backoff, CommitBackoff::ForCommits(*table.metadata(), clock));
-  for (;;) {
-    FRAZIL_ASSIGN(const auto updates, make(*table.metadata()));
-    if (updates.empty()) return {};
-    const std::string base_location = table.metadata_location();
-    auto committed =
-        table.catalog()->CommitTable(table.name(), spec::RequirementsFor(updates, table.metadata().get()), updates);
-    if (committed) {
-      table.Adopt(*std::move(committed));
-      return {};
-    }
-    const Error loss = std::move(committed).error();
-    const bool is_unknown = IsUnknown(loss);
-    if (!is_unknown && loss.code() != ErrorCode::kCommitConflict) return tl::unexpected(loss);
-    const bool tries_again = backoff.Wait();
-    const Status refreshed = table.Refresh();
-    // Metadata that moved may have moved by us: nothing in it tells.
-    if (is_unknown && (!refreshed || table.metadata_location() != base_location)) {
-      return tl::unexpected(
-          Error(ErrorCode::kCommitUnknown, "the outcome of a metadata commit is unknown").WithContext(loss.ToString()));
-    }
-    FRAZIL_TRY(refreshed);
-    if (!tries_again) return tl::unexpected(loss);
-  }
-}
-
 }  // namespace frazil::table

@@ -119,6 +119,28 @@ TEST(CommitSnapshot, BranchesGrowOnTheirOwnAndKeepTheirRetention) {
   EXPECT_EQ(test.metadata().next_row_id, spec::RowId{15});
 }
 
+TEST(CommitSnapshot, ATableThatIsUpgradedMeanwhileIsALostRace) {
+  TestTable test({{"format-version", "2"}});
+  ASSERT_THAT(Append(test, {DataFileOf("a", 1)}), IsOk());
+  bool is_upgraded = false;
+  test.decide = [&](std::string_view operation) -> Status {
+    if (operation != "commit.before" || std::exchange(is_upgraded, true)) return {};
+    Table other = test.Other();
+    return CommitUpdates(
+        other,
+        [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+          return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
+        },
+        test.clock);
+  };
+  const auto outcome = Append(test, {DataFileOf("b", 1)});
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->attempts, 2);
+  EXPECT_EQ(test.metadata().format_version, 3);
+  EXPECT_TRUE(test.head().first_row_id);
+  EXPECT_EQ(test.Live().data_files.size(), 2U);
+}
+
 TEST(CommitSnapshot, ALostRaceIsRetriedOnTheNewBaseWithTheSameSnapshotId) {
   TestTable test;
   ASSERT_THAT(Append(test, {DataFileOf("a", 10)}), IsOk());

@@ -1,0 +1,166 @@
+#include "frazil/maintain/imported_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frazil/format/parquet_writer.h"
+#include "frazil/maintain/maintain_test_support.h"
+#include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/spec/name_mapping.h"
+#include "frazil/spec/single_value.h"
+
+namespace frazil::maintain {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+using testing::SizeIs;
+
+/// A Parquet file of (id int, v string) whose ids of fields are `first_id` and the next.
+std::string WriteParquet(MemoryTable& table, const std::string& path, const std::vector<int32_t>& ids, int first_id,
+                         const char* name = "id") {
+  using spec::FieldId;
+  const auto schema = *spec::Schema::Make(
+      spec::SchemaId{0}, {{FieldId{first_id}, name, false, spec::Type::Primitive(spec::TypeId::kInt)},
+                          {FieldId{first_id + 1}, "value", false, spec::Type::Primitive(spec::TypeId::kString)}});
+  const auto writer = *format::ParquetWriter::Make(*table.io->Create(path), schema);
+  arrow::Int32Builder numbers;
+  arrow::StringBuilder texts;
+  for (const int32_t id : ids) {
+    EXPECT_TRUE(numbers.Append(id).ok() && texts.Append("v" + std::to_string(id)).ok());
+  }
+  const std::shared_ptr<arrow::Array> first = *numbers.Finish();
+  const std::shared_ptr<arrow::Array> second = *texts.Finish();
+  EXPECT_THAT(writer->Write(*arrow::RecordBatch::Make(writer->arrow_schema(), first->length(), {first, second})),
+              IsOk());
+  EXPECT_THAT(writer->Finish(), IsOk());
+  return path;
+}
+
+table::ProcedureContext ContextFor(MemoryTable& table) {
+  table::ProcedureContext context;
+  context.catalogs["test"] = table.catalog;
+  context.default_catalog = "test";
+  context.default_namespace = {"db"};
+  context.clock = &table.clock;
+  return context;
+}
+
+Result<std::vector<table::ProcedureRow>> AddFiles(MemoryTable& table, const std::string& folder,
+                                                  table::ProcedureArguments arguments = {}) {
+  arguments["table"] = std::string("db.t");
+  arguments["source_table"] = "`parquet`.`" + folder + "`";
+  return Call("add_files", ContextFor(table), arguments);
+}
+
+TEST(AddFiles, AddsFilesWhereTheyLieInThePartitionsOfTheirFolders) {
+  MemoryTable table(Partitioning::kByPart, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/in/part=a/1.parquet", {3, 1}, 1);
+  WriteParquet(table, "memory:/in/part=b%2Fc/2.parquet", {2}, 1);
+  WriteParquet(table, "memory:/in/_temporary/3.parquet", {9}, 1);
+  const auto rows = AddFiles(table, "memory:/in");
+  ASSERT_THAT(rows, IsOk());
+  EXPECT_THAT(rows->at(0), ElementsAre(table::ProcedureValue(int64_t{2}), table::ProcedureValue(int64_t{2})));
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  EXPECT_THAT(RowsOf(table.table), ElementsAre("0 1 3 v3 a", "1 1 1 v1 a", "2 1 2 v2 b/c"));
+  for (const table::LiveDataFile& file : LiveOf(table.table).data_files) {
+    const spec::FieldId id{1};
+    EXPECT_EQ(file.file.null_value_counts.at(id), 0);
+    // The file says int, the table long: a bound is of the table's type.
+    EXPECT_THAT(file.file.lower_bounds.at(id), SizeIs(8));
+    EXPECT_EQ(std::get<int64_t>(
+                  *spec::DecodeSingleValue(spec::Type::Primitive(spec::TypeId::kLong), file.file.lower_bounds.at(id))),
+              file.file.record_count == 2 ? 1 : 2);
+  }
+  // They are files like others.
+  ASSERT_THAT(index::ForeignDelete(table.table, {1}, table.clock), IsOk());
+  const std::vector<std::string> before = RowsOf(table.table);
+  ASSERT_THAT(RewriteDataFiles(table.table, AllFiles(), {.clock = &table.clock}), IsOk());
+  EXPECT_EQ(RowsOf(table.table), before);
+}
+
+TEST(AddFiles, APathIsInATableOnce) {
+  MemoryTable table(Partitioning::kNone, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/in/1.parquet", {1}, 1);
+  ASSERT_THAT(AddFiles(table, "memory:/in"), IsOk());
+  WriteParquet(table, "memory:/in/2.parquet", {2}, 1);
+  for (const bool checks : {true, false}) {
+    EXPECT_THAT(AddFiles(table, "memory:/in", {{"check_duplicate_files", checks}}),
+                IsError(ErrorCode::kInvalidArgument, "memory:/in/1.parquet"));
+  }
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  EXPECT_THAT(IdsOf(table.table), ElementsAre(1)) << "nothing of a refused call is added";
+  ASSERT_THAT(AddFiles(table, "memory:/in/2.parquet"), IsOk());
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  EXPECT_THAT(IdsOf(table.table), ElementsAre(1, 2));
+}
+
+TEST(AddFiles, WhatTheTableCannotReadIsRefusedByName) {
+  MemoryTable table(Partitioning::kNone, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/lacking/1.parquet", {1}, 2, "value2");
+  EXPECT_THAT(AddFiles(table, "memory:/lacking"), IsError(ErrorCode::kInvalidArgument, ""));
+  ASSERT_THAT(table.io->WriteFile("memory:/none/1.parquet", AsBytes("no Parquet")), IsOk());
+  EXPECT_THAT(AddFiles(table, "memory:/none"), IsError(ErrorCode::kCorruptData, "memory:/none/1.parquet"));
+  WriteParquet(table, "memory:/parts/part=a/1.parquet", {1}, 1);
+  EXPECT_THAT(AddFiles(table, "memory:/parts"), IsError(ErrorCode::kInvalidArgument, "not partitioned by it"));
+  EXPECT_THAT(AddFiles(table, "memory:/nowhere"), IsError(ErrorCode::kNotFound, "memory:/nowhere"));
+  EXPECT_EQ(table.Other().metadata()->current_snapshot(), nullptr);
+}
+
+TEST(AddFiles, PartitionsThatAreNoColumnsAreRefused) {
+  MemoryTable table(Partitioning::kByBucket, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/in/id_bucket=1/1.parquet", {1}, 1);
+  EXPECT_THAT(AddFiles(table, "memory:/in"), IsError(ErrorCode::kNotSupported, "id_bucket"));
+}
+
+TEST(AddFiles, APartitionFilterChoosesFolders) {
+  MemoryTable table(Partitioning::kByPart, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/in/part=a/1.parquet", {1}, 1);
+  WriteParquet(table, "memory:/in/part=b/2.parquet", {2}, 1);
+  using Texts = std::map<std::string, std::string>;
+  ASSERT_THAT(AddFiles(table, "memory:/in", {{"partition_filter", Texts{{"PART", "b"}}}}), IsOk());
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  EXPECT_THAT(IdsOf(table.table), ElementsAre(2));
+  EXPECT_THAT(AddFiles(table, "memory:/in", {{"partition_filter", Texts{{"day", "b"}}}}),
+              IsError(ErrorCode::kInvalidArgument, "day"));
+}
+
+TEST(AddFiles, TheTableGetsANameMapping) {
+  MemoryTable table(Partitioning::kNone, {{"format-version", "3"}});
+  WriteParquet(table, "memory:/in/1.parquet", {1}, 1);
+  ASSERT_THAT(AddFiles(table, "memory:/in"), IsOk());
+  const table::Table now = table.Other();
+  const auto mapping = spec::ParseNameMapping(now.metadata()->Property(spec::kNameMappingProperty, ""));
+  ASSERT_THAT(mapping, IsOk());
+  EXPECT_THAT(*mapping, ElementsAre(Pair("id", spec::FieldId{1}), Pair("part", spec::FieldId{3}),
+                                    Pair("value", spec::FieldId{2})));
+}
+
+TEST(PartitionFolders, AreDecodedOutermostFirst) {
+  EXPECT_THAT(PartitionFolders("/in", "/in/a=1/x/b=%7E%zz/f=g.parquet"),
+              ElementsAre(Pair("a", "1"), Pair("b", "~%zz")));
+}
+
+TEST(ComputeTableStats, CountsLiveValuesAndNamesTheFile) {
+  MemoryTable table(Partitioning::kByPart, {{"format-version", "3"}});
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 20), table.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(10, 30, "b"), table.clock), IsOk());
+  ASSERT_THAT(index::ForeignDelete(table.table, {0, 1, 2}, table.clock), IsOk());
+  const auto rows = Call("compute_table_stats", ContextFor(table), {{"table", std::string("t")}});
+  ASSERT_THAT(rows, IsOk());
+  const table::Table now = table.Other();
+  ASSERT_THAT(now.metadata()->statistics, SizeIs(1));
+  const spec::StatisticsFile& file = now.metadata()->statistics[0];
+  EXPECT_EQ(std::get<std::string>(rows->at(0).at(0)), file.statistics_path);
+  EXPECT_EQ(file.snapshot_id, now.metadata()->current_snapshot_id);
+  std::map<int32_t, std::string> distinct;
+  for (const spec::BlobMetadata& blob : file.blob_metadata)
+    distinct[blob.fields.at(0).value()] = blob.properties.at("ndv");
+  EXPECT_THAT(distinct, ElementsAre(Pair(1, "27"), Pair(2, "27"), Pair(3, "2")));
+  EXPECT_THAT(Call("compute_table_stats", ContextFor(table),
+                   {{"table", std::string("t")}, {"columns", std::vector<std::string>{"valeu"}}}),
+              IsError(ErrorCode::kInvalidArgument, "valeu"));
+}
+
+}  // namespace
+}  // namespace frazil::maintain
