@@ -77,6 +77,7 @@ def run_whole(name, keys, batches, folder, limit=None):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run([WHOLE_PROGRAM, f"--benchmark_out={out.name}", f"--benchmark_filter={name}"], check=True, stdout=subprocess.DEVNULL,
                        env={**os.environ, "FRAZIL_BENCH_KEYS": str(keys), "FRAZIL_BENCH_BATCHES": str(batches),
+                            "FRAZIL_BENCH_BATCH": str(min(1_000_000, keys // 10)),
                             "FRAZIL_BENCH_FOLDER": str(folder)}, preexec_fn=limit.prepare if limit else None)
         row, = json.load(out)["benchmarks"]
     if row.get("error_occurred"):
@@ -166,16 +167,18 @@ def main():
             limit = MemoryLimit(bounded * 20 // 8 + bounded * 4 + (640 << 20))
             if limit.path is None:
                 print("no cgroup can be made here: the limited index has all the page cache it wants")
-            for title, name, keys, batches, how in (
-                    ("built from files of others", "BulkBuild", min(bounded, 20_000_000), 0, None),
-                    ("a foreign commit of a million rows", "ForeignCommit", options.keys, 0, None),
-                    ("upserts in memory", "Upserts/on_disk:0", bounded, options.batches, None),
-                    ("upserts on disk", "Upserts/on_disk:1", bounded, options.batches, None),
-                    ("upserts on disk, limited", "Upserts/on_disk:2", bounded, options.batches, limit if limit.path else None)):
-                row = figures["whole"][name] = run_whole(name, keys, batches, folder, how)
-                print(f"whole index, {keys:,} keys, {title}: " + ", ".join(f"{name} {value:g}" for name, value in row.items() if name != "keys"))
-            if limit.path is not None:
-                limit.remove()
+            try:
+                for title, name, keys, batches, how in (
+                        ("built from files of others", "BulkBuild", min(bounded, 20_000_000), 0, None),
+                        ("a foreign commit of a million rows", "ForeignCommit", options.keys, 0, None),
+                        ("upserts in memory", "Upserts/on_disk:0", bounded, options.batches, None),
+                        ("upserts on disk", "Upserts/on_disk:1", bounded, options.batches, None),
+                        ("upserts on disk, limited", "Upserts/on_disk:2", bounded, options.batches, limit if limit.path else None)):
+                    row = figures["whole"][name] = run_whole(name, keys, batches, folder, how)
+                    print(f"whole index, {keys:,} keys, {title}: " + ", ".join(f"{name} {value:g}" for name, value in row.items() if name != "keys"))
+            finally:
+                if limit.path is not None:
+                    limit.remove()
         print(json.dumps(figures))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
