@@ -1,6 +1,9 @@
 #include "frazil/base/log.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -35,6 +38,19 @@ State& state() {
   return instance;
 }
 
+/// Fields of the lines of this thread, outermost first.
+thread_local std::vector<std::pair<std::string, std::string>> fields;
+
+/// Calls `write` for each field that no inner one of the same name hides.
+template <typename Write>
+void ForEachField(const Write& write) {
+  for (auto field = fields.begin(); field != fields.end(); ++field) {
+    const bool is_hidden =
+        std::any_of(field + 1, fields.end(), [&](const auto& inner) { return inner.first == field->first; });
+    if (!is_hidden) write(field->first, field->second);
+  }
+}
+
 std::string EscapeJson(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -54,20 +70,29 @@ std::string EscapeJson(std::string_view text) {
 void Log::Configure(LogLevel level, Format format) {
   state().format = format;
   state().logger->set_level(ToSpdlog(level));
-  state().logger->set_pattern(format == Format::kJson
-                                  ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":"%v"})"
-                                  : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
-                              spdlog::pattern_time_type::utc);
+  state().logger->set_pattern(
+      format == Format::kJson ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
+      spdlog::pattern_time_type::utc);
 }
 
 bool Log::Enabled(LogLevel level) { return state().logger->should_log(ToSpdlog(level)); }
 
 void Log::Write(LogLevel level, std::string_view message) {
+  std::string line;
   if (state().format == Format::kJson) {
-    state().logger->log(ToSpdlog(level), "{}", EscapeJson(message));
+    ForEachField([&](const std::string& name, const std::string& value) {
+      line += fmt::format(R"("{}":"{}",)", EscapeJson(name), EscapeJson(value));
+    });
+    line += fmt::format(R"("message":"{}")", EscapeJson(message));
   } else {
-    state().logger->log(ToSpdlog(level), "{}", message);
+    ForEachField([&](const std::string& name, const std::string& value) { line += name + "=" + value + " "; });
+    line += message;
   }
+  state().logger->log(ToSpdlog(level), "{}", line);
 }
+
+LogScope::LogScope(std::string name, std::string value) { fields.emplace_back(std::move(name), std::move(value)); }
+
+LogScope::~LogScope() { fields.pop_back(); }
 
 }  // namespace frazil

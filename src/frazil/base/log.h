@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -32,6 +33,16 @@ class Log {
   static void Warn(fmt::format_string<Args...> format, Args&&... args) {
     if (Enabled(LogLevel::kWarn)) Write(LogLevel::kWarn, fmt::format(format, std::forward<Args>(args)...));
   }
+};
+
+/// While it lives, every line that this thread logs carries a field (`pipeline=user-kv ...`, in JSON a member of its own).
+/// An inner scope of the same name goes before an outer one.
+class LogScope {
+ public:
+  LogScope(std::string name, std::string value);
+  ~LogScope();
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
 };
 
 }  // namespace frazil

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "frazil/catalog/counting_catalog.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
@@ -60,8 +61,16 @@ Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> Context::catalo
     FRAZIL_ASSIGN(const Config* settings, config());
     for (const std::string& name : settings->CatalogNames()) {
       std::shared_ptr<io::FileIO> io = io::MakeLocalFileIO();
-      if (storage_counters_) io = std::make_shared<io::CountingFileIO>(std::move(io), storage_counters_);
-      FRAZIL_ASSIGN(catalogs_[name], OpenCatalog(*settings, name, std::move(io)));
+      if (counters_) {
+        io = std::make_shared<io::CountingFileIO>(std::move(io),
+                                                  std::shared_ptr<RequestCounters>(counters_, &counters_->storage));
+      }
+      FRAZIL_ASSIGN(auto catalog, OpenCatalog(*settings, name, std::move(io)));
+      if (counters_) {
+        catalog = catalog::MakeCountingCatalog(std::move(catalog),
+                                               std::shared_ptr<RequestCounters>(counters_, &counters_->catalog));
+      }
+      catalogs_[name] = std::move(catalog);
     }
   }
   return catalogs_;
@@ -140,8 +149,7 @@ Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   FRAZIL_ASSIGN(MemoryBudget* const memory, budget());
   session.memory_limit_bytes = memory->limit_bytes() / kSqlShareDenominator * kSqlShareNumerator;
   FRAZIL_ASSIGN(const Config* settings, config());
-  const std::string temp = settings->Get("limits.temp-dir");
-  session.temp_directory = temp.empty() ? settings->home() + "/tmp" : temp;
+  session.temp_directory = TempDirectory(*settings);
   session.key_index_directory = [settings](const spec::TableMetadata& metadata) {
     return KeyIndexFolder(*settings, metadata);
   };
@@ -162,9 +170,9 @@ Result<service::HttpSettings> Context::http_settings() {
   return http;
 }
 
-std::shared_ptr<io::StorageCounters> Context::CountStorage() {
-  if (!storage_counters_) storage_counters_ = std::make_shared<io::StorageCounters>();
-  return storage_counters_;
+std::shared_ptr<const Context::Counters> Context::CountRequests() {
+  if (!counters_) counters_ = std::make_shared<Counters>();
+  return counters_;
 }
 
 void Context::ConfigureLog(LogLevel otherwise) const {

@@ -10,10 +10,10 @@
 #include "frazil/base/executor.h"
 #include "frazil/base/log.h"
 #include "frazil/base/memory_budget.h"
+#include "frazil/base/request_counters.h"
 #include "frazil/base/result.h"
 #include "frazil/catalog/catalog.h"
 #include "frazil/cli/config.h"
-#include "frazil/io/storage_counters.h"
 #include "frazil/service/http_settings.h"
 #include "frazil/sql/session.h"
 
@@ -53,8 +53,13 @@ class Context {
   Result<std::unique_ptr<sql::Session>> NewSession();
   /// With a token: the configured one, else the home's (made when there is none).
   Result<service::HttpSettings> http_settings();
-  /// From now on requests to the store are counted; to be called before catalogs are opened.
-  std::shared_ptr<io::StorageCounters> CountStorage();
+  /// Requests to stores and catalogs.
+  struct Counters {
+    RequestCounters storage;
+    RequestCounters catalog;
+  };
+  /// From now on they are counted; to be called before catalogs are opened.
+  std::shared_ptr<const Counters> CountRequests();
 
   /// `otherwise` counts where --log-level was not given; -q makes that warnings only.
   void ConfigureLog(LogLevel otherwise) const;
@@ -67,7 +72,7 @@ class Context {
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
   std::unique_ptr<MemoryBudget> budget_;
   std::unique_ptr<Executor> executor_;
-  std::shared_ptr<io::StorageCounters> storage_counters_;
+  std::shared_ptr<Counters> counters_;
 };
 
 }  // namespace frazil::cli

@@ -1,5 +1,6 @@
 #include "frazil/ingest/pipeline_status.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace frazil::ingest {
@@ -45,6 +46,7 @@ void StatusBoard::AddCommitSeconds(double seconds) {
   const std::lock_guard lock(mutex_);
   status_.last_commit_seconds = seconds;
   status_.commit_seconds_sum += seconds;
+  status_.longest_commit_seconds = std::max(status_.longest_commit_seconds, seconds);
   double bound = std::numeric_limits<double>::infinity();
   for (const double candidate : kCommitSecondsBounds) {
     if (seconds > candidate) continue;

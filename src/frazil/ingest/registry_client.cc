@@ -16,7 +16,10 @@ using SchemaPointer = std::shared_ptr<const RegisteredSchema>;
 
 class RegistryClient final : public SchemaRegistry {
  public:
-  explicit RegistryClient(RegistryOptions options) : urls_(std::move(options.urls)), http_(std::move(options.http)) {}
+  explicit RegistryClient(RegistryOptions options)
+      : urls_(std::move(options.urls)),
+        http_(std::move(options.http)),
+        counters_(options.counters ? std::move(options.counters) : std::make_shared<RequestCounters>()) {}
 
   Result<SchemaPointer> ById(int32_t id) override {
     {
@@ -65,7 +68,7 @@ class RegistryClient final : public SchemaRegistry {
     Result<std::string> answer = Fail(ErrorCode::kInternal, "no schema registry");
     for (size_t i = 0; i < urls_.size(); ++i) {
       const size_t server = (first + i) % urls_.size();
-      answer = AskOne(urls_[server] + path, method, body);
+      answer = Counted(*counters_, method, 0, [&] { return AskOne(urls_[server] + path, method, body); });
       if (answer || answer.error().code() != ErrorCode::kUnavailable) {
         const std::lock_guard lock(mutex_);
         answering_ = server;
@@ -98,6 +101,7 @@ class RegistryClient final : public SchemaRegistry {
 
   const std::vector<std::string> urls_;
   HttpClient http_;
+  const std::shared_ptr<RequestCounters> counters_;
   std::mutex mutex_;
   std::map<int32_t, SchemaPointer> by_id_;  // by mutex_
   size_t answering_ = 0;                    // by mutex_

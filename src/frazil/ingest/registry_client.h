@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/request_counters.h"
 #include "frazil/base/result.h"
 #include "frazil/ingest/http_client.h"
 #include "frazil/ingest/schema_registry.h"
@@ -15,6 +16,7 @@ struct RegistryOptions {
   /// Base addresses with any path that the interface lies under; the next one is asked when one does not answer.
   std::vector<std::string> urls;
   HttpOptions http;
+  std::shared_ptr<RequestCounters> counters;  ///< of requests, by what they ask for; may be null
 };
 
 /// Options in the names of Flink's `avro-confluent` format without prefix: url (several with commas), basic-auth.user-info,

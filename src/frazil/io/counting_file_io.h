@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/request_counters.h"
 #include "frazil/io/file_io.h"
-#include "frazil/io/storage_counters.h"
 
 namespace frazil::io {
 
-/// A FileIO that counts and times each request to the one behind it. A file that is not there is an answer, not a failure.
-/// Appends of an output file count as bytes of its one "write", the Close().
+/// A FileIO that counts and times each request to the one behind it. Operations: open, read, create, write,
+/// delete, list, exists. Appends of an output file count as bytes of its one "write", the Close().
 class CountingFileIO : public FileIO {
  public:
   /// `counters` must not be null; it may outlive this.
-  CountingFileIO(std::shared_ptr<FileIO> inner, std::shared_ptr<StorageCounters> counters)
+  CountingFileIO(std::shared_ptr<FileIO> inner, std::shared_ptr<RequestCounters> counters)
       : inner_(std::move(inner)), counters_(std::move(counters)) {}
 
   Result<std::unique_ptr<InputFile>> Open(const std::string& path) const override;
@@ -25,7 +25,7 @@ class CountingFileIO : public FileIO {
 
  private:
   std::shared_ptr<FileIO> inner_;
-  std::shared_ptr<StorageCounters> counters_;
+  std::shared_ptr<RequestCounters> counters_;
 };
 
 }  // namespace frazil::io

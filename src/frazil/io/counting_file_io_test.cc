@@ -7,12 +7,14 @@
 namespace frazil::io {
 namespace {
 
-StorageCounters::Counts Of(const StorageCounters& counters, StorageOperation operation) {
-  return counters.Snapshot()[static_cast<size_t>(operation)];
+RequestCounters::Counts Of(const RequestCounters& counters, const char* operation) {
+  const RequestCounters::Snapshot all = counters.Read();
+  const auto found = all.find(operation);
+  return found == all.end() ? RequestCounters::Counts() : found->second;
 }
 
 TEST(CountingFileIO, CountsRequestsAndBytes) {
-  auto counters = std::make_shared<StorageCounters>();
+  auto counters = std::make_shared<RequestCounters>();
   CountingFileIO io(std::make_shared<MemoryFileIO>(), counters);
   ASSERT_THAT(io.WriteFile("/a", AsBytes("hello")), IsOk());
   ASSERT_THAT(io.ReadFile("/a"), IsOk());
@@ -20,18 +22,18 @@ TEST(CountingFileIO, CountsRequestsAndBytes) {
   ASSERT_THAT(io.Exists("/a"), IsOkAnd(true));
   ASSERT_THAT(io.List("/"), IsOk());
   ASSERT_THAT(io.Delete({"/a"}), IsOk());
-  EXPECT_EQ(Of(*counters, StorageOperation::kCreate).ok, 1);
-  EXPECT_EQ(Of(*counters, StorageOperation::kWrite).bytes, 5);
-  EXPECT_EQ(Of(*counters, StorageOperation::kOpen).ok, 2);  // that a file is not there is an answer
-  EXPECT_EQ(Of(*counters, StorageOperation::kRead).bytes, 5);
-  EXPECT_EQ(Of(*counters, StorageOperation::kExists).ok, 1);
-  EXPECT_EQ(Of(*counters, StorageOperation::kList).ok, 1);
-  EXPECT_EQ(Of(*counters, StorageOperation::kDelete).ok, 1);
-  for (const StorageCounters::Counts& counts : counters->Snapshot()) EXPECT_EQ(counts.failed, 0);
+  EXPECT_EQ(Of(*counters, "create").ok, 1);
+  EXPECT_EQ(Of(*counters, "write").bytes, 5);
+  EXPECT_EQ(Of(*counters, "open").ok, 2);  // that a file is not there is an answer
+  EXPECT_EQ(Of(*counters, "read").bytes, 5);
+  EXPECT_EQ(Of(*counters, "exists").ok, 1);
+  EXPECT_EQ(Of(*counters, "list").ok, 1);
+  EXPECT_EQ(Of(*counters, "delete").ok, 1);
+  for (const auto& [operation, counts] : counters->Read()) EXPECT_EQ(counts.failed, 0) << operation;
 }
 
 TEST(CountingFileIO, CountsFailuresApart) {
-  auto counters = std::make_shared<StorageCounters>();
+  auto counters = std::make_shared<RequestCounters>();
   const auto refuse = [](std::string_view operation, const std::string& path) -> Status {
     if (operation == "read") return Fail(ErrorCode::kUnavailable, "store is away: {}", path);
     return {};
@@ -40,7 +42,7 @@ TEST(CountingFileIO, CountsFailuresApart) {
   ASSERT_THAT(memory->WriteFile("/a", AsBytes("hello")), IsOk());
   CountingFileIO io(std::make_shared<FaultInjectingFileIO>(memory, refuse), counters);
   ASSERT_THAT(io.ReadFile("/a"), IsError(ErrorCode::kUnavailable, "/a"));
-  const StorageCounters::Counts counts = Of(*counters, StorageOperation::kRead);
+  const RequestCounters::Counts counts = Of(*counters, "read");
   EXPECT_EQ(counts.failed, 1);
   EXPECT_EQ(counts.ok, 0);
   EXPECT_EQ(counts.bytes, 0);

@@ -28,7 +28,7 @@ Labels operator+(Labels labels, ClientMetric::Label label) {
 /// A family under construction.
 class Family {
  public:
-  Family(MetricType type, const char* name, const char* help) : family_{name, help, type, {}} {}
+  Family(MetricType type, std::string name, std::string help) : family_{std::move(name), std::move(help), type, {}} {}
 
   void Add(Labels labels, double value) {
     ClientMetric metric;
@@ -71,6 +71,17 @@ std::optional<double> FreshnessSeconds(const PipelineStatus& status, int64_t now
   return static_cast<double>(std::max<int64_t>(0, now_ms - *status.valid_through_ms)) / 1000;
 }
 
+double AgeSeconds(std::optional<int64_t> timestamp_ms, int64_t now_ms) {
+  return timestamp_ms ? static_cast<double>(std::max<int64_t>(0, now_ms - *timestamp_ms)) / 1000 : 0;
+}
+
+/// None: records wait to be read, and nobody knows how old they are.
+std::optional<double> SourceLagSeconds(const PipelineStatus& status, int64_t now_ms) {
+  if (status.lag_records == 0) return 0;
+  if (!status.lag_records || !status.read_through_ms) return std::nullopt;
+  return AgeSeconds(status.read_through_ms, now_ms);
+}
+
 class Collector {
  public:
   Collector(const MetricsInput& input, const MetricsSettings& settings) : input_(input), settings_(settings) {}
@@ -79,7 +90,7 @@ class Collector {
     AddSource();
     AddCommits();
     AddFreshness();
-    AddStorage();
+    AddServers();
     AddProcess();
     const std::regex allow(settings_.allow);
     std::erase_if(families_, [&](const MetricFamily& family) {
@@ -108,7 +119,8 @@ class Collector {
   void AddSource();
   void AddCommits();
   void AddFreshness();
-  void AddStorage();
+  void AddRequests(const std::string& prefix, const std::string& help, const RequestCounters& counters);
+  void AddServers();
   void AddProcess();
 
   const MetricsInput& input_;
@@ -124,6 +136,21 @@ void Collector::AddSource() {
   PerPipeline(kGauge, "frazil_source_lag_records", "Records in the topic that have not been read",
               [](Family& family, const PipelineReport& report) {
                 if (report.status.lag_records) family.Add(SourceLabels(report), *report.status.lag_records);
+              });
+  PerPipeline(kGauge, "frazil_source_lag_seconds", "How far reading is behind in time; 0 when everything was read",
+              [this](Family& family, const PipelineReport& report) {
+                const std::optional<double> lag = SourceLagSeconds(report.status, input_.now_ms);
+                if (lag) family.Add(SourceLabels(report), *lag);
+              });
+  PerPipeline(kGauge, "frazil_stage_lag_seconds", "Age of the oldest record that waits in a stage; 0 when none waits",
+              [this](Family& family, const PipelineReport& report) {
+                const PipelineStatus& status = report.status;
+                const auto add = [&](const char* stage, std::optional<double> age) {
+                  if (age) family.Add(SourceLabels(report) + ClientMetric::Label{"stage", stage}, *age);
+                };
+                add("source", SourceLagSeconds(status, input_.now_ms));
+                add("buffer", AgeSeconds(status.oldest_buffered_ms, input_.now_ms));
+                add("commit", AgeSeconds(status.oldest_committing_ms, input_.now_ms));
               });
   if (settings_.by_partition) {
     PerPipeline(
@@ -142,6 +169,12 @@ void Collector::AddSource() {
               });
   Numbers(kCounter, "frazil_dlq_records_total", "Records sent to the dead letters", SourceLabels,
           &PipelineStatus::dead_letters);
+  PerPipeline(kCounter, "frazil_schema_registry_requests_total", "Requests to the schema registry",
+              [](Family& family, const PipelineReport& report) {
+                for (const auto& [outcome, count] : report.status.registry_requests) {
+                  family.Add(SourceLabels(report) + ClientMetric::Label{"status", outcome}, count);
+                }
+              });
   Numbers(kGauge, "frazil_buffer_bytes", "Bytes of records that wait for a commit", SourceLabels,
           &PipelineStatus::buffered_bytes);
   Numbers(kGauge, "frazil_buffer_records", "Records that wait for a commit", SourceLabels,
@@ -223,28 +256,34 @@ void Collector::AddFreshness() {
           &PipelineStatus::buffered_records);
 }
 
-void Collector::AddStorage() {
-  if (input_.storage == nullptr) return;
-  Family requests(MetricType::Counter, "frazil_storage_requests_total", "Requests to the store of the tables' files");
-  Family durations(MetricType::Histogram, "frazil_storage_request_duration_seconds", "How long they took");
-  Family bytes(MetricType::Counter, "frazil_storage_bytes_total", "Bytes read and written");
-  const auto counts = input_.storage->Snapshot();
-  for (size_t i = 0; i < counts.size(); ++i) {
-    const auto operation = static_cast<io::StorageOperation>(i);
-    const ClientMetric::Label op{"op", io::StorageOperationName(operation)};
-    requests.Add({op, {"status", "success"}}, counts[i].ok);
-    requests.Add({op, {"status", "failure"}}, counts[i].failed);
+/// `<prefix>_requests_total{op,status}` and `<prefix>_request_duration_seconds{op}`.
+void Collector::AddRequests(const std::string& prefix, const std::string& help, const RequestCounters& counters) {
+  Family requests(MetricType::Counter, prefix + "_requests_total", help);
+  Family durations(MetricType::Histogram, prefix + "_request_duration_seconds", "How long they took");
+  for (const auto& [operation, counts] : counters.Read()) {
+    const ClientMetric::Label op{"op", operation};
+    requests.Add({op, {"status", "success"}}, counts.ok);
+    requests.Add({op, {"status", "failure"}}, counts.failed);
     std::vector<std::pair<double, int64_t>> buckets;
-    for (size_t bucket = 0; bucket < counts[i].by_duration.size(); ++bucket) {
-      const bool is_last = bucket == io::StorageCounters::kBounds.size();
-      buckets.emplace_back(is_last ? std::numeric_limits<double>::infinity() : io::StorageCounters::kBounds[bucket],
-                           counts[i].by_duration[bucket]);
+    for (size_t bucket = 0; bucket < counts.by_duration.size(); ++bucket) {
+      const bool is_last = bucket == RequestCounters::kBounds.size();
+      buckets.emplace_back(is_last ? std::numeric_limits<double>::infinity() : RequestCounters::kBounds[bucket],
+                           counts.by_duration[bucket]);
     }
-    durations.AddHistogram({op}, buckets, counts[i].seconds);
-    if (operation == io::StorageOperation::kRead) bytes.Add({{"direction", "read"}}, counts[i].bytes);
-    if (operation == io::StorageOperation::kWrite) bytes.Add({{"direction", "write"}}, counts[i].bytes);
+    durations.AddHistogram({op}, buckets, counts.seconds);
   }
-  for (Family* family : {&requests, &durations, &bytes}) families_.push_back(std::move(*family).Take());
+  for (Family* family : {&requests, &durations}) families_.push_back(std::move(*family).Take());
+}
+
+void Collector::AddServers() {
+  if (input_.catalog != nullptr) AddRequests("frazil_catalog", "Requests to the catalogs", *input_.catalog);
+  if (input_.storage == nullptr) return;
+  AddRequests("frazil_storage", "Requests to the store of the tables' files", *input_.storage);
+  Family bytes(MetricType::Counter, "frazil_storage_bytes_total", "Bytes read and written");
+  for (const auto& [operation, counts] : input_.storage->Read()) {
+    if (operation == "read" || operation == "write") bytes.Add({{"direction", operation}}, counts.bytes);
+  }
+  families_.push_back(std::move(bytes).Take());
 }
 
 void Collector::AddProcess() {

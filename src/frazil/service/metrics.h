@@ -8,7 +8,7 @@
 #include <prometheus/metric_family.h>
 
 #include "frazil/base/memory_budget.h"
-#include "frazil/io/storage_counters.h"
+#include "frazil/base/request_counters.h"
 #include "frazil/service/pipeline_set.h"
 #include "frazil/service/settings.h"
 
@@ -26,7 +26,8 @@ Result<MetricsSettings> ReadMetricsSettings(const Settings& settings);
 struct MetricsInput {
   std::vector<PipelineReport> pipelines;
   int64_t now_ms = 0;
-  const io::StorageCounters* storage = nullptr;
+  const RequestCounters* storage = nullptr;
+  const RequestCounters* catalog = nullptr;
   const MemoryBudget* budget = nullptr;
 };
 

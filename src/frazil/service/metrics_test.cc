@@ -48,23 +48,41 @@ PipelineReport FullReport() {
   status.buffered_bytes = 18;
   status.backpressure_seconds = 19.5;
   status.lag_records = 20;
+  status.read_through_ms = 1'700'000'030'000;
+  status.oldest_buffered_ms = 1'700'000'040'000;
+  status.oldest_committing_ms = 1'700'000'050'000;
+  status.registry_requests = {{"success", 24}, {"failure", 25}};
   status.committed = {{0, {21, std::nullopt}}, {1, {22, std::nullopt}}};
   status.stage_cpu_seconds = {{"decode", 23.5}};
   return report;
 }
 
+const RequestCounters& SomeRequests() {
+  static RequestCounters counters;
+  if (counters.Read().empty()) {
+    counters.Add("read", true, std::chrono::milliseconds(2), 30);
+    counters.Add("read", false, std::chrono::milliseconds(2), 30);
+  }
+  return counters;
+}
+
 std::string Text(const MetricsSettings& settings = {}) {
-  static const io::StorageCounters storage;
   static const MemoryBudget budget(int64_t{1} << 30);
-  return MetricsText({.pipelines = {FullReport()}, .now_ms = 1'700'000'060'000, .storage = &storage, .budget = &budget},
+  const RequestCounters& storage = SomeRequests();
+  return MetricsText({.pipelines = {FullReport()},
+                      .now_ms = 1'700'000'060'000,
+                      .storage = &storage,
+                      .catalog = &storage,
+                      .budget = &budget},
                      settings);
 }
 
 TEST(Metrics, NamesObeyPrometheusRules) {
-  static const io::StorageCounters storage;
+  const RequestCounters& storage = SomeRequests();
   static const MemoryBudget budget(1);
   const auto families = CollectMetrics(
-      {.pipelines = {FullReport()}, .now_ms = 1, .storage = &storage, .budget = &budget}, {.by_partition = true});
+      {.pipelines = {FullReport()}, .now_ms = 1, .storage = &storage, .catalog = &storage, .budget = &budget},
+      {.by_partition = true});
   ASSERT_GT(families.size(), 30U);
   std::set<std::string> names;
   // promtool's rules: base units, counters and only they end in _total, no type in the name, help is there, labels are
@@ -131,6 +149,12 @@ TEST(Metrics, EachNumberStandsUnderItsName) {
            "frazil_buffer_bytes" + source + "} 18",
            "frazil_backpressure_seconds_total" + source + "} 19.5",
            "frazil_source_lag_records" + source + "} 20",
+           "frazil_source_lag_seconds" + source + "} 30",
+           "frazil_stage_lag_seconds" + source + ",stage=\"source\"} 30",
+           "frazil_stage_lag_seconds" + source + ",stage=\"buffer\"} 20",
+           "frazil_stage_lag_seconds" + source + ",stage=\"commit\"} 10",
+           "frazil_schema_registry_requests_total" + source + ",status=\"success\"} 24",
+           "frazil_schema_registry_requests_total" + source + ",status=\"failure\"} 25",
            "frazil_stage_cpu_seconds_total" + source + ",stage=\"decode\"} 23.5",
            "frazil_pipeline_state" + source + ",state=\"running\"} 1",
            "frazil_pipeline_state" + source + ",state=\"failed\"} 0",
@@ -140,9 +164,26 @@ TEST(Metrics, EachNumberStandsUnderItsName) {
   }
   EXPECT_THAT(text, HasSubstr("frazil_commit_last_success_timestamp_seconds" + table + "} 1700000000.5"));
   EXPECT_THAT(text, HasSubstr("# TYPE frazil_commit_duration_seconds histogram\n"));
+  EXPECT_THAT(text, HasSubstr("frazil_storage_requests_total{op=\"read\",status=\"failure\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("frazil_storage_bytes_total{direction=\"read\"} 30\n"));
+  EXPECT_THAT(text, HasSubstr("frazil_catalog_requests_total{op=\"read\",status=\"success\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("frazil_catalog_request_duration_seconds_count{op=\"read\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("frazil_build_info{version=\""));
   EXPECT_THAT(text, HasSubstr("frazil_memory_limit_bytes 1073741824\n"));
   EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes "));
+}
+
+TEST(Metrics, LagIsAbsentWhereNobodyKnowsIt) {
+  PipelineReport report = FullReport();
+  report.status.read_through_ms.reset();
+  report.status.oldest_buffered_ms.reset();
+  const std::string text = MetricsText({.pipelines = {report}, .now_ms = 1'700'000'060'000}, {});
+  EXPECT_THAT(text, Not(HasSubstr("frazil_source_lag_seconds")));
+  EXPECT_THAT(text, Not(HasSubstr("stage=\"source\"")));
+  EXPECT_THAT(text, HasSubstr("stage=\"buffer\"} 0\n"));
+  report.status.lag_records = 0;
+  EXPECT_THAT(MetricsText({.pipelines = {report}, .now_ms = 1'700'000'060'000}, {}),
+              HasSubstr("frazil_source_lag_seconds{pipeline=\"user-kv\",topic=\"user_kv\"} 0\n"));
 }
 
 TEST(Metrics, FreshnessIsZeroWhenNothingWaits) {

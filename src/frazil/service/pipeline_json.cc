@@ -53,6 +53,8 @@ Json ReportJson(const PipelineReport& report, int64_t now_ms) {
           {"commit_retries", status.commit_retries},
           {"commit_failures", status.commit_failures},
           {"last_commit_seconds", status.last_commit_seconds},
+          {"commit_seconds", status.commit_seconds_sum},
+          {"longest_commit_seconds", status.longest_commit_seconds},
           {"data_files", status.data_files},
           {"vectors", status.vectors},
           {"row_bytes", status.row_bytes},

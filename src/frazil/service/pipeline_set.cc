@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frazil/base/log.h"
+
 namespace frazil::service {
 
 using ingest::PipelineState;
@@ -95,6 +97,7 @@ Result<std::shared_ptr<ServedPipeline>> PipelineSet::Connect(Member& member) {
 }
 
 void PipelineSet::Work(Member& member) {
+  const LogScope scope("pipeline", member.config.id);
   Status status;
   if (auto pipeline = Connect(member)) {
     bool is_stopping = false;
