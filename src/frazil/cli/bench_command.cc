@@ -9,6 +9,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/kafka_options.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/change_generator.h"
 #include "frazil/ingest/kafka_producer.h"
@@ -162,9 +163,6 @@ void Pace(int64_t records, int64_t rate, Monotonic::time_point started) {
 }
 
 Result<ExitCode> RunGen(Context& context, const GenOptions& options) {
-  if (options.topic.empty() == options.output.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "either --topic or --to has to say where the changes go");
-  }
   ingest::ChangeGeneratorOptions changes = options.generator;
   changes.first_timestamp_ms = options.first_timestamp_ms.value_or(Clock::System().NowMs());
   FRAZIL_ASSIGN(ingest::ChangeGenerator generator, ingest::ChangeGenerator::Make(changes));
@@ -236,7 +234,14 @@ void AddBenchCommand(CLI::App& program, Action& action) {
   CLI::App* gen = command->add_subcommand("gen", "Change records, the same for the same options, to a topic or a file");
   auto options = std::make_shared<GenOptions>();
   ingest::ChangeGeneratorOptions& changes = options->generator;
+  const CLI::Range share(0.0, 1.0);
   AddKafkaOptions(*gen, options->kafka);
+  gen->parse_complete_callback([options] {
+    if (options->topic.empty() == options->output.empty()) {
+      throw CLI::ValidationError("either --topic or --to has to say where the changes go");
+    }
+    if (!options->topic.empty()) RequireUsable(ReadKafkaOptions(options->kafka));
+  });
   gen->add_option("--topic", options->topic, "Topic, which has to exist; needs --registry");
   gen->add_option("--to", options->output,
                   "File of JSON lines (`frazil ingest --format json-kv`); - for standard output");
@@ -250,12 +255,22 @@ void AddBenchCommand(CLI::App& program, Action& action) {
   gen->add_option("--users", changes.users, "Different user_id")->capture_default_str();
   gen->add_option("--skew", changes.skew, "Exponent of Zipf's law of apps and updated keys; 0: even")
       ->capture_default_str();
-  gen->add_option("--inserts", changes.inserts, "Share of inserts after the first keys")->capture_default_str();
-  gen->add_option("--deletes", changes.deletes, "Share of deletes; the rest are updates")->capture_default_str();
-  gen->add_option("--nulls", changes.nulls, "Share of null values")->capture_default_str();
-  gen->add_option("--duplicates", changes.duplicates, "Share of records that come twice")->capture_default_str();
-  gen->add_option("--late", changes.late, "Share of timestamps up to 10 s too early")->capture_default_str();
-  gen->add_option("--poison", changes.poison, "Share of records that cannot be read")->capture_default_str();
+  gen->add_option("--inserts", changes.inserts, "Share of inserts after the first keys")
+      ->check(share)
+      ->capture_default_str();
+  gen->add_option("--deletes", changes.deletes, "Share of deletes; the rest are updates")
+      ->check(share)
+      ->capture_default_str();
+  gen->add_option("--nulls", changes.nulls, "Share of null values")->check(share)->capture_default_str();
+  gen->add_option("--duplicates", changes.duplicates, "Share of records that come twice")
+      ->check(share)
+      ->capture_default_str();
+  gen->add_option("--late", changes.late, "Share of timestamps up to 10 s too early")
+      ->check(share)
+      ->capture_default_str();
+  gen->add_option("--poison", changes.poison, "Share of records that cannot be read")
+      ->check(share)
+      ->capture_default_str();
   gen->add_option("--first-timestamp", options->first_timestamp_ms,
                   "Milliseconds since 1970 of the first record; default: now");
   gen->add_option("--evolve-at", changes.evolve_at,
@@ -271,6 +286,7 @@ void AddBenchCommand(CLI::App& program, Action& action) {
   CLI::App* consume = command->add_subcommand("consume", "Reads a topic and throws the records away");
   auto consumed = std::make_shared<ConsumeOptions>();
   AddKafkaOptions(*consume, consumed->kafka);
+  consume->parse_complete_callback([consumed] { RequireUsable(ReadKafkaOptions(consumed->kafka)); });
   consume->add_option("--topic", consumed->topic, "Topic")->required();
   consume->add_option("-n,--records", consumed->records, "Records; default: all that are there");
   consume->callback(

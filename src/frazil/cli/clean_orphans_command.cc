@@ -2,6 +2,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/maintain/remove_orphan_files.h"
 
 namespace frazil::cli {
@@ -82,7 +83,8 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
       program.add_subcommand("clean-orphans", "Find, and with --yes delete, files that no state of a table needs");
   auto options = std::make_shared<CleanOrphansCommand>();
   command->add_option("table", options->table, "namespace.table")->required();
-  command->add_option("--older-than", options->older_than, "Timestamp or age of at least a day; default 3d");
+  command->add_option("--older-than", options->older_than, "Timestamp or age of at least a day; default 3d")
+      ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
   command->add_option("--location", options->location, "Folder to search; default: the table's");
   command
       ->add_option("--max-orphan-ratio", options->max_orphan_ratio,

@@ -1,5 +1,6 @@
 #include "frazil/cli/compact_options.h"
 
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/units.h"
 
 namespace frazil::cli {
@@ -9,9 +10,10 @@ void AddCompactOptions(CLI::App& command, CompactOptions& options) {
   command.add_option("--where", options.where, "Only files that may hold rows for which this is true");
   command.add_option("--strategy", options.strategy, "binpack or sort")->check(CLI::IsMember({"binpack", "sort"}));
   command.add_option("--sort-order", options.sort_order, "Such as \"day, bucket(8, id) DESC\"; the table's by default");
-  command.add_option("--target-file-size", options.target_file_size, "Such as 128MB");
+  command.add_option("--target-file-size", options.target_file_size, "Such as 128MB")->check(Parsed(ParseBytes));
   command.add_option("--option", options.options, "key=value of rewrite_data_files, may be repeated")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(IsKeyValue());
   command.add_flag("--one-commit", options.one_commit, "All or nothing, instead of a commit whenever groups are done");
 }
 
@@ -25,9 +27,6 @@ Result<maintain::RewriteOptions> RewriteOptionsFor(const CompactOptions& options
   }
   for (const std::string& option : options.options) {
     const size_t equals = option.find('=');
-    if (equals == std::string::npos) {
-      return Fail(ErrorCode::kInvalidArgument, "--option must be key=value: {}", option);
-    }
     map[option.substr(0, equals)] = option.substr(equals + 1);
   }
   table::ProcedureArguments arguments = {{"options", map}};

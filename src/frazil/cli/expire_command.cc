@@ -1,6 +1,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/maintain/expire_snapshots.h"
 
 namespace frazil::cli {
@@ -54,8 +55,10 @@ void AddExpireCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("expire", "Expire snapshots and delete the files only they needed");
   auto options = std::make_shared<ExpireCommand>();
   command->add_option("table", options->table, "namespace.table")->required();
-  command->add_option("--older-than", options->older_than,
-                      "Timestamp or age, such as 7d; default: history.expire.max-snapshot-age-ms");
+  command
+      ->add_option("--older-than", options->older_than,
+                   "Timestamp or age, such as 7d; default: history.expire.max-snapshot-age-ms")
+      ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
   command->add_option("--retain-last", options->retain_last, "Snapshots to keep in each branch")
       ->check(CLI::PositiveNumber);
   command->add_option("--snapshot-id", options->snapshot_ids, "Expire this one whatever its age, may be repeated")

@@ -4,6 +4,7 @@
 
 #include "frazil/cli/commands.h"
 #include "frazil/cli/key_text.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/spec/hex.h"
 #include "frazil/spec/single_value.h"
@@ -108,8 +109,10 @@ Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
 void AddGetCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("get", "Look up the row of a key");
   auto options = std::make_shared<GetOptions>();
-  command->add_option("table", options->table, "[catalog.]namespace.table")->required();
-  command->add_option("--key", options->key, "All identifier fields: name=value,name='a, b'")->required();
+  command->add_option("table", options->table, "[catalog.]namespace.table")->required()->check(IsTableName());
+  command->add_option("--key", options->key, "All identifier fields: name=value,name='a, b'")
+      ->required()
+      ->check(Parsed(ParseKeyText));
   command
       ->add_option("--columns", options->columns,
                    "Columns to print, also _row_id, _last_updated_sequence_number, _file, _pos; * for the table's")

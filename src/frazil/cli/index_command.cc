@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "frazil/cli/commands.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/progress_line.h"
 #include "frazil/cli/table_state.h"
@@ -233,7 +234,7 @@ void AddIndexCommand(CLI::App& program, Action& action) {
   const auto add = [&](const char* verb, const char* help, const char* footer,
                        Result<ExitCode> (*run)(Context&, const std::string&)) {
     CLI::App* subcommand = command->add_subcommand(verb, help);
-    subcommand->add_option("table", *name, "namespace.table")->required();
+    subcommand->add_option("table", *name, "namespace.table")->required()->check(IsTableName());
     subcommand->footer(footer);
     subcommand->callback(
         [&action, name, run] { action = [name, run](Context& context) { return run(context, *name); }; });

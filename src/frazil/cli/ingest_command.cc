@@ -4,6 +4,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/json_text.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/progress_line.h"
 #include "frazil/cli/table_state.h"
@@ -146,8 +147,6 @@ Result<ingest::FileIngestOptions> MakeIngestOptions(const IngestOptions& options
   if (!options.op_column.empty() && result.decoder.form != ingest::JsonForm::kFlat) {
     return Fail(ErrorCode::kInvalidArgument, "--op-column is for json input, a json-kv delete has a null value");
   }
-  if (options.commit_every < 1)
-    return Fail(ErrorCode::kInvalidArgument, "--commit-every must be at least 1: {}", options.commit_every);
   result.commit_every = options.commit_every;
   result.on_poison = options.on_error == "skip" ? ingest::PoisonPolicy::kSkip : ingest::PoisonPolicy::kFail;
   result.reset_offsets = options.reset_offsets == "earliest"   ? ingest::ResetOffsets::kEarliest
@@ -219,11 +218,12 @@ void AddIngestCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("ingest", "Upsert change records of a file into a table, exactly once");
   auto options = std::make_shared<IngestOptions>();
   command->add_option("--from", options->from, "File of JSON lines, - for standard input")->required();
-  command->add_option("--table", options->table, "namespace.table")->required();
+  command->add_option("--table", options->table, "namespace.table")->required()->check(IsTableName());
   command->add_option("--identifier-fields", options->identifier_fields, "Primary key, comma-separated")
       ->delimiter(',');
-  command->add_option("--format", options->format,
-                      "json (flat rows) or json-kv ({\"key\": {...}, \"value\": {...}|null})");
+  command
+      ->add_option("--format", options->format, "json (flat rows) or json-kv ({\"key\": {...}, \"value\": {...}|null})")
+      ->check(CLI::IsMember({"json", "json-kv", "csv", "avro", "parquet"}));
   command->add_option("--op-column", options->op_column,
                       "Member of json records that says what to do: upsert, delete, ...");
   command->add_flag("--create", options->create, "Create namespace and table when missing");
@@ -231,8 +231,11 @@ void AddIngestCommand(CLI::App& program, Action& action) {
                       "With --create: \"id bigint, name string\"; else inferred from the file");
   command->add_option("--partition-by", options->partition_by, "With --create: \"months(ts), bucket(4, id)\"");
   command->add_option("--property", options->properties, "With --create: table property key=value, may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--commit-every", options->commit_every, "Records a commit")->capture_default_str();
+      ->allow_extra_args(false)
+      ->check(IsKeyValue());
+  command->add_option("--commit-every", options->commit_every, "Records a commit")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--on-error", options->on_error, "What to do with a record that cannot be taken: fail or skip")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "frazil/cli/option_check.h"
 #include "frazil/ingest/registry_client.h"
 #include "frazil/spec/ascii.h"
 
@@ -42,7 +43,10 @@ void AddKafkaOptions(CLI::App& command, KafkaOptions& options) {
       .add_option("-P,--property", options.properties,
                   "Client property name=value in the Java client's names, may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--registry", options.registry, "URL of the schema registry");
+  command.add_option("--registry", options.registry, "URL of the schema registry")
+      ->check(Parsed([](const std::string& url) {
+        return ingest::ParseRegistryOptions({{"url", url}});
+      }));
 }
 
 Result<ingest::KafkaProperties> ReadKafkaOptions(const KafkaOptions& options) {

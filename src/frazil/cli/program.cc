@@ -8,6 +8,9 @@
 
 #include "frazil/base/log.h"
 #include "frazil/cli/commands.h"
+#include "frazil/cli/option_check.h"
+#include "frazil/cli/output.h"
+#include "frazil/cli/units.h"
 #include "frazil/spec/schema.h"
 
 namespace frazil::cli {
@@ -15,15 +18,19 @@ namespace {
 
 void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
   program.add_option("-c,--config", options.config_file, "Configuration file");
-  program.add_option("-X", options.overrides, "Setting key=value, may be repeated")->allow_extra_args(false);
+  program.add_option("-X", options.overrides, "Setting key=value, may be repeated")
+      ->allow_extra_args(false)
+      ->check(IsKeyValue());
   program.add_option("--catalog", options.catalog, "Catalog that names without one mean");
-  program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none");
+  program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none")
+      ->check(Parsed(ParseOutputFormat));
   program.add_option("--log-level", options.log_level, "debug, info, warn, error, off; default warn, of run info")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
   program.add_option("--log-format", options.log_format, "text or json")->check(CLI::IsMember({"text", "json"}));
   program.add_option("--progress", options.progress, "auto, off or json")
       ->check(CLI::IsMember({"auto", "off", "json"}));
-  program.add_option("--memory-limit", options.memory_limit, "For example 4GB; default 60 % of the machine");
+  program.add_option("--memory-limit", options.memory_limit, "For example 4GB; default 60 % of the machine")
+      ->check(Parsed(ParseBytes));
   program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")
       ->check(CLI::PositiveNumber);
   program.add_flag("-q,--quiet", options.quiet, "Only results and errors");

@@ -5,6 +5,7 @@
 #include "frazil/cli/json_text.h"
 #include "frazil/cli/kafka_options.h"
 #include "frazil/cli/offset_range.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/record_text.h"
 #include "frazil/ingest/kafka_cluster.h"
@@ -205,6 +206,7 @@ void AddTopicCommand(CLI::App& program, Action& action) {
   const auto add = [&](const char* name, const char* text, Result<ExitCode> (*run)(Context&, const TopicOptions&)) {
     CLI::App* added = command->add_subcommand(name, text);
     AddKafkaOptions(*added, options->kafka);
+    added->parse_complete_callback([options] { RequireUsable(ReadKafkaOptions(options->kafka)); });
     added->callback(
         [&action, options, run] { action = [options, run](Context& context) { return run(context, *options); }; });
     return added;
@@ -224,7 +226,8 @@ void AddTopicCommand(CLI::App& program, Action& action) {
   CLI::App* peek = add("peek", "Show records", &RunPeek);
   peek->add_option("topic", options->topic, "Topic")->required();
   peek->add_option("--offsets", options->offsets,
-                   "start, end, 42, 42:50, :50, +10, -10 (last ten of each partition; default), @2026-11-30, @t1:@t2");
+                   "start, end, 42, 42:50, :50, +10, -10 (last ten of each partition; default), @2026-11-30, @t1:@t2")
+      ->check(Parsed(ParseOffsetRange));
   peek->add_option("-p,--partitions", options->partitions, "Only these partitions")->delimiter(',');
   peek->add_option("-n,--num", options->limit, "At most so many records")->check(CLI::NonNegativeNumber);
   peek->footer(
