@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "frazil/ingest/offset_decision.h"
 #include "frazil/ingest/start_commit.h"
 #include "frazil/table/marker.h"
 #include "tests/support/pipeline_world.h"
@@ -105,6 +106,38 @@ TEST_F(PipelineStartTest, ComparesNamesWhereBrokersKnowNoIds) {
   world_.Append({{1, "b", ""}});
   ASSERT_THAT(world_.Run(), IsOk());
   world_.ExpectComplete();
+}
+
+// Under its old name and longer than before: only its records tell.
+TEST_F(PipelineStartTest, KnowsARecreatedTopicByItsRecordsWhereBrokersKnowNoIds) {
+  world_.topic->ForgetIds();
+  world_.Append({{1, "a", ""}, {2, "b", ""}, {3, "c", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  world_.Append({{1, "d", ""}, {4, "e", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  world_.ExpectComplete();
+  const auto before = world_.Rows();
+  world_.topic->Recreate();
+  world_.topic->ForgetIds();
+  for (int64_t id = 0; id < 20; ++id) world_.Append({{id, "another life", ""}});
+  EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "is not the one that is in the table"));
+  EXPECT_EQ(world_.Rows(), before);
+  // A person's decision goes before it, and what was known of the old records goes with it.
+  const ingest::PipelineIdentity identity{.id = PipelineWorld::kId, .writer = "", .source = {}, .num_partitions = 2};
+  table::Table table = world_.Table();
+  ASSERT_THAT(ingest::DecideOffsets(table, identity, {{0, {}}, {1, {}}}, *world_.clock), IsOk());
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.Rows().at(7), "another life");
+}
+
+TEST_F(PipelineStartTest, RecordsThatRetentionTookProveNothing) {
+  world_.topic->ForgetIds();
+  world_.Append({{1, "a", ""}, {2, "b", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  for (const auto& [partition, next] : world_.Committed()) world_.topic->Truncate(partition, next);
+  world_.Append({{1, "c", ""}, {2, "d", ""}});
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.Rows().at(1), "c");
 }
 
 TEST_F(PipelineStartTest, NeverJumpsOverRecordsThatRetentionTook) {

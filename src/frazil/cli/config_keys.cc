@@ -57,7 +57,8 @@ constexpr ConfigKey kKeys[] = {
     {"pipelines.*.commit.max-records", "2000000", "Commit earlier when as many records have gathered"},
 
     {"pipelines.*.on-error.decode", "fail", "A record that cannot be taken: fail, skip, dlq"},
-    {"pipelines.*.on-error.dlq-topic", "", "Where dead letters go"},
+    {"pipelines.*.on-error.dlq-topic", "", "Topic that dead letters go to"},
+    {"pipelines.*.on-error.dlq-table", "", "Table that they go to in its place; made when missing"},
     {"pipelines.*.on-error.max-per-minute", "100", "More of them stop the pipeline"},
 
     {"limits.memory", "60 % of the machine", "Memory of everything together"},
@@ -71,14 +72,13 @@ constexpr ConfigKey kKeys[] = {
 };
 
 /// Designed, not built.
-constexpr std::array<std::string_view, 12> kLater = {"maintenance",
+constexpr std::array<std::string_view, 11> kLater = {"maintenance",
                                                      "alerts",
                                                      "lineage",
                                                      "profiles",
                                                      "http.ui",
                                                      "limits.temp-bytes",
                                                      "limits.s3-requests-per-second",
-                                                     "pipelines.*.on-error.dlq-table",
                                                      "pipelines.*.commit.freshness-slo",
                                                      "pipelines.*.sink.order-by",
                                                      "pipelines.*.source.topic-pattern",

@@ -3,7 +3,9 @@
 
 #include "frazil/cli/commands.h"
 #include "frazil/cli/control.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
+#include "frazil/cli/pipeline_resync.h"
 #include "frazil/cli/plain_table.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/offset_decision.h"
@@ -167,10 +169,10 @@ Result<ExitCode> Adopt(Context& context, const PipelineCommandOptions& options) 
 }
 
 Result<ExitCode> Resync(Context& context, const PipelineCommandOptions& options) {
-  FRAZIL_TRY(ConfigOf(context, options.id));
-  return tl::unexpected(
-      Error(ErrorCode::kNotSupported, "resync: deleting the keys that the topic no longer has: '" + options.id + "'")
-          .WithHint("frazil verify lists them; reset-offsets --to earliest reads all others again"));
+  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfigOf(context, options.id));
+  FRAZIL_TRY(CheckNotRunning(context, options.id));
+  FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
+  return ResyncPipeline(context, config, resources);
 }
 
 }  // namespace
@@ -202,11 +204,13 @@ void AddPipelineCommand(CLI::App& program, Action& action) {
   }
   add_named("reset-offsets", "Decide where the next start reads on, in a commit of its own", ResetOffsets)
       ->add_option("--to", options->to, "property, earliest, latest, N (all partitions) or PARTITION:OFFSET,...")
+      ->check(Parsed(service::ParseOffsetTarget))
       ->required();
   add_named("adopt", "Go on where a pipeline of another name stood", Adopt)
       ->add_option("--from", options->from, "Name of the other one in the table's marker")
       ->required();
-  add_named("resync", "Read everything again and delete keys that the topic does not have (not built yet)", Resync);
+  add_named("resync", "Make the table equal to its topic: repair rows that differ, delete keys that the topic lacks",
+            Resync);
   command->footer(
       "pause, resume and drain talk to the running process (http.listen); list and show ask table and broker when "
       "none\n"

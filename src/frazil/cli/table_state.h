@@ -17,4 +17,10 @@ inline std::string KeyIndexFolder(const Config& config, const spec::TableMetadat
   return TableStateFolder(config, metadata) + "/index";
 }
 
+/// Where what does not fit in memory goes.
+inline std::string TempDirectory(const Config& config) {
+  const std::string configured = config.Get("limits.temp-dir");
+  return configured.empty() ? config.home() + "/tmp" : configured;
+}
+
 }  // namespace frazil::cli

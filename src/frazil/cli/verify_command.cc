@@ -1,9 +1,11 @@
 #include "frazil/cli/commands.h"
+#include "frazil/cli/comparison_progress.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/json_text.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/plain_table.h"
-#include "frazil/cli/progress_line.h"
+#include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/verify.h"
 #include "frazil/service/pipeline_connection.h"
@@ -102,26 +104,18 @@ Result<ExitCode> Verify(Context& context, const VerifyCommandOptions& options) {
   FRAZIL_ASSIGN(const auto decoder, service::OpenPipelineDecoder(config, table.metadata()->schema()));
 
   InterruptGuard interrupt;
-  const std::string& mode = context.options().progress;
-  ProgressLine line(mode == "json"                             ? ProgressLine::Mode::kJson
-                    : mode == "off" || context.options().quiet ? ProgressLine::Mode::kOff
-                                                               : ProgressLine::Mode::kAuto);
+  ProgressLine line(ProgressModeOf(context.options()));
   FRAZIL_ASSIGN(const Config* settings, context.config());
-  const std::string temp = settings->Get("limits.temp-dir");
-  const auto report = ingest::VerifyTable(
-      table, *source, *decoder,
-      {.pipeline_id = config.id,
-       .sample_keys = options.sample,
-       .memory_bytes = budget->limit_bytes() / 4,
-       .temp_directory = temp.empty() ? settings->home() + "/tmp" : temp,
-       .max_listed = options.limit,
-       .stop = &interrupt.stop(),
-       .on_progress = [&](const ingest::VerifyProgress& progress) {
-         line.Update(line.is_json() ? fmt::format(R"({{"records":{},"records_to_read":{},"rows":{}}})",
-                                                  progress.records, progress.records_to_read, progress.rows)
-                                    : fmt::format("{} of {} records, {} rows", FormatCount(progress.records),
-                                                  FormatCount(progress.records_to_read), FormatCount(progress.rows)));
-       }});
+  const auto report = ingest::VerifyTable(table, *source, *decoder,
+                                          {.pipeline_id = config.id,
+                                           .sample_keys = options.sample,
+                                           .memory_bytes = budget->limit_bytes() / 4,
+                                           .temp_directory = TempDirectory(*settings),
+                                           .max_listed = options.limit,
+                                           .stop = &interrupt.stop(),
+                                           .on_progress = [&](const ingest::ComparisonProgress& progress) {
+                                             line.Update(ComparisonProgressText(progress, line.is_json()));
+                                           }});
   line.Finish();
   if (!report) {
     if (interrupt.stop()) return InterruptGuard::exit_code();
@@ -137,7 +131,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   auto options = std::make_shared<VerifyCommandOptions>();
   CLI::App* command = program.add_subcommand(
       "verify", "Replay a topic and compare the last value of each key with the table; exit code 10 when they differ");
-  command->add_option("table", options->table, "[catalog.]namespace.table")->required();
+  command->add_option("table", options->table, "[catalog.]namespace.table")->required()->check(IsTableName());
   command->add_option("--pipeline", options->pipeline, "The pipeline that feeds it; default: the configured one");
   command->add_option("--sample", options->sample, "So many keys, chosen by hash, in place of all")
       ->check(CLI::PositiveNumber);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frazil/ingest/landing_deletes.h"
 #include "frazil/ingest/schema_fit.h"
 #include "frazil/scan/file_reader.h"
 
@@ -43,6 +44,15 @@ Result<std::vector<spec::TableUpdate>> BatchCommit::SchemaUpdatesOn(const spec::
   return std::vector<spec::TableUpdate>{};
 }
 
+/// What others believe to be gone goes with this commit.
+Status BatchCommit::StrikeOutLanded(const table::Table& base) {
+  looked_at_.clear();
+  if (options_.key == nullptr) return {};
+  static const std::set<std::string> kNone;
+  const auto& known = options_.known_equality_deletes != nullptr ? *options_.known_equality_deletes : kNone;
+  return AddLandingDeletes(base, index_, *options_.key, known, looked_at_, resolution_.deletes);
+}
+
 /// On the base's live files and those that this commit adds: rows of them may be struck out already.
 Result<table::MergedDeletes> BatchCommit::MergeVectors(const table::Table& base, const CommittedRows& rows) {
   const StageTimer timer(options_.stages, "vectors");
@@ -68,6 +78,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
     const StageTimer timer(options_.stages, "look-up");
     FRAZIL_TRY(index_.FollowTo(base, base.metadata()->current_snapshot(), {}));
     FRAZIL_ASSIGN(resolution_, ResolveKeys(changes_, index_));
+    FRAZIL_TRY(StrikeOutLanded(base));
   }
   CommittedRows rows;
   {
@@ -114,6 +125,7 @@ Result<table::CommitOutcome> BatchCommit::Run(table::Table& table) {
     if (outcome.error().code() != ErrorCode::kCommitUnknown) DeleteAllBut(table, {});
     return outcome;
   }
+  if (options_.known_equality_deletes != nullptr) options_.known_equality_deletes->merge(looked_at_);
   // A lost reply may have hidden that an earlier attempt won: then the files of that one are the table's. When nobody
   // can say which, all stay.
   const auto committed = static_cast<size_t>(outcome->committed_attempt);

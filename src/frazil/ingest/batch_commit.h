@@ -35,6 +35,10 @@ struct BatchCommitOptions {
   LandingMode landing = LandingMode::kNever;  ///< the table's property goes before it
   Executor* executor = nullptr;
   StageCpu* stages = nullptr;
+  /// The key that the index is of. Null: rows in landing files that others deleted by equality are left alone.
+  const index::CanonicalKey* key = nullptr;
+  /// Equality deletes whose landing rows are struck out already; grows with each commit. Null: all are looked at.
+  std::set<std::string>* known_equality_deletes = nullptr;
 };
 
 /// Commits one batch of changes exactly once: an attempt resolves the keys on its base, writes rows and vectors, and
@@ -71,6 +75,7 @@ class BatchCommit : public table::SnapshotChange {
 
  private:
   Status CheckFence(const table::EffectiveMarker& marker);
+  Status StrikeOutLanded(const table::Table& base);
   Result<std::vector<spec::TableUpdate>> SchemaUpdatesOn(const spec::TableMetadata& base) const;
   Result<table::MergedDeletes> MergeVectors(const table::Table& base, const CommittedRows& rows);
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used);
@@ -88,6 +93,7 @@ class BatchCommit : public table::SnapshotChange {
   Resolution resolution_;
   FenceState fence_state_ = FenceState::kAtStart;
   Sizes sizes_;
+  std::set<std::string> looked_at_;                      ///< equality deletes, by the last attempt
   std::set<std::string> written_puffins_;                ///< of all attempts
   std::vector<std::set<std::string>> files_of_attempt_;  ///< data files and Puffins that each attempt commits
 };

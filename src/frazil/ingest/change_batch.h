@@ -11,6 +11,7 @@
 #include "frazil/base/hash.h"
 #include "frazil/base/result.h"
 #include "frazil/index/canonical_key.h"
+#include "frazil/ingest/record_proof.h"
 
 namespace frazil::ingest {
 
@@ -42,6 +43,7 @@ struct ChangeBatch {
   std::optional<int64_t> valid_through_ms;  ///< every record up to this time is in the table or in the batch
   std::vector<int32_t> key_schema_ids;      ///< of the registry, for the marker
   std::vector<int32_t> value_schema_ids;
+  RecordProofs last_records;  ///< empty where the source is known by an id
 };
 
 /// What all changes of one key in one batch come to (ingest.md rule 1).

@@ -1,5 +1,6 @@
 #include "frazil/ingest/commit_lane.h"
 
+#include "frazil/base/log.h"
 #include "frazil/ingest/wait_loop.h"
 
 namespace frazil::ingest {
@@ -13,8 +14,12 @@ constexpr int64_t kMemoryPatienceMs = 600'000;
 void CommitLane::Submit(FrozenBatch batch) {
   frozen_ = std::move(batch);
   must_start_again_ = false;
+  board_.Change([&](PipelineStatus& status) { status.oldest_committing_ms = frozen_.oldest_timestamp_ms; });
   if (in_background_) {
-    running_ = std::async(std::launch::async, [this] { return Commit(frozen_); });
+    running_ = std::async(std::launch::async, [this] {
+      const LogScope scope("pipeline", pipeline_.id);
+      return Commit(frozen_);
+    });
     return;
   }
   std::promise<Result<Done>> done;
@@ -29,6 +34,7 @@ bool CommitLane::IsDoneWithin(std::chrono::milliseconds time) const {
 Result<CommitLane::Done> CommitLane::Take() {
   Result<Done> done = running_.get();
   frozen_ = FrozenBatch();
+  board_.Change([](PipelineStatus& status) { status.oldest_committing_ms.reset(); });
   return done;
 }
 
@@ -85,6 +91,8 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   }
   BatchCommitOptions options = options_;
   options.stages = &board_.stages();
+  options.key = started_.key.get();
+  options.known_equality_deletes = &known_equality_deletes_;
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
   begun_ms_ = clock_.NowMs();
   for (;;) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "frazil/base/clock.h"
 #include "frazil/ingest/batch_commit.h"
@@ -67,6 +69,7 @@ class CommitLane {
   const PipelineControl& control_;
   StatusBoard& board_;
   FrozenBatch frozen_;
+  std::set<std::string> known_equality_deletes_;  ///< see BatchCommitOptions; on the thread that commits
   std::future<Result<Done>> running_;
   int64_t begun_ms_ = 0;           ///< of the batch, on the thread that commits
   bool must_start_again_ = false;  ///< of the batch; read only when it was taken

@@ -27,6 +27,15 @@ Result<LandingMode> FindLandingMode(const spec::TableMetadata& metadata, Landing
 /// deletes and dynamic overwrites are scoped by partition. Empty: no reason known.
 std::string ReasonAgainstLanding(const spec::TableMetadata& metadata);
 
+/// Table property: what happens to rows in landing files when another engine replaces the partitions that they belong to.
+/// `warn`, the default: it is said. `apply` is not built: kNotSupported; anything else is kInvalidTable.
+inline constexpr char kOnReplacePartitionsProperty[] = "frazil.landing.on-replace-partitions";
+Status CheckOnReplacePartitions(const spec::TableMetadata& metadata);
+
+/// What to tell people when no more landing files are written because of what others did (`ReasonAgainstLanding`), while
+/// `num_landed` live files are landing files. Empty: nothing to tell.
+std::string LandingOffNotice(LandingMode mode, const spec::TableMetadata& metadata, size_t num_landed);
+
 /// The decision for rows of `row_bytes` in `num_partitions` partitions of the default spec.
 bool ShouldLand(LandingMode mode, const spec::TableMetadata& metadata, int64_t row_bytes, size_t num_partitions);
 

@@ -23,6 +23,7 @@ class DecisionChange : public table::SnapshotChange {
       // What was true up to the old positions need not be true up to these.
       known->second.partitions.clear();
       known->second.valid_through_ms.reset();
+      known->second.source.erase(kLastRecordsKey);
     }
     PipelineProgress progress;
     progress.next = positions_;

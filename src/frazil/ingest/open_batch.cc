@@ -10,7 +10,8 @@ constexpr int64_t kCopiesOfRows = 2;
 
 }  // namespace
 
-Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema) {
+Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema, bool keeps_proofs) {
+  keeps_proofs_ = keeps_proofs;
   if (decoder_.num_rows() > 0) FRAZIL_TRY(decoder_.Finish());
   FRAZIL_TRY(decoder_.UseSchema(schema));
   schema_ = std::move(schema);
@@ -19,14 +20,16 @@ Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema
   last_ = nullptr;
   memory_ = {};
   num_records_ = 0;
+  oldest_timestamp_ms_ = INT64_MAX;
   AddPartitions(positions);
   return {};
 }
 
 void OpenBatch::AddPartitions(const SourcePositions& positions) {
   for (const auto& [partition, offset] : positions) {
-    partitions_.try_emplace(
-        partition, Partition{.range = {offset.next, offset.next, offset.leader_epoch}, .newest_timestamp_ms = {}});
+    partitions_.try_emplace(partition, Partition{.range = {offset.next, offset.next, offset.leader_epoch},
+                                                 .newest_timestamp_ms = {},
+                                                 .last_record = {}});
   }
 }
 
@@ -38,8 +41,10 @@ void OpenBatch::Passed(const SourceRecord& record) {
   last_->range.end = record.offset + 1;
   if (record.leader_epoch) last_->range.leader_epoch = record.leader_epoch;
   if (record.timestamp_ms) {
+    oldest_timestamp_ms_ = std::min(oldest_timestamp_ms_, *record.timestamp_ms);
     last_->newest_timestamp_ms = std::max(last_->newest_timestamp_ms.value_or(INT64_MIN), *record.timestamp_ms);
   }
+  if (keeps_proofs_) last_->last_record = ProofOf(record);
   ++num_records_;
 }
 
@@ -79,9 +84,12 @@ SourcePositions OpenBatch::next() const {
   return positions;
 }
 
-/// A partition that is read to its end lacks nothing; one that lags has everything up to its newest record. None while a
-/// lagging partition has shown no time yet.
-std::optional<int64_t> OpenBatch::ValidThrough(const std::map<int32_t, PartitionBounds>& ends) const {
+std::optional<int64_t> OpenBatch::oldest_timestamp_ms() const {
+  if (oldest_timestamp_ms_ == INT64_MAX) return std::nullopt;
+  return oldest_timestamp_ms_;
+}
+
+std::optional<int64_t> OpenBatch::ReadThrough(const std::map<int32_t, PartitionBounds>& ends) const {
   std::optional<int64_t> oldest_lagging;
   std::optional<int64_t> newest;
   for (const auto& [number, partition] : partitions_) {
@@ -100,7 +108,9 @@ std::optional<int64_t> OpenBatch::ValidThrough(const std::map<int32_t, Partition
 Result<FrozenBatch> OpenBatch::Freeze(const std::map<int32_t, PartitionBounds>& ends) {
   FrozenBatch frozen;
   FRAZIL_ASSIGN(frozen.batch, decoder_.Finish());
-  frozen.batch.valid_through_ms = ValidThrough(ends);
+  frozen.batch.valid_through_ms = ReadThrough(ends);
+  frozen.oldest_timestamp_ms = oldest_timestamp_ms();
+  oldest_timestamp_ms_ = INT64_MAX;
   frozen.batch.key_schema_ids = decoder_.key_schema_ids();
   frozen.batch.value_schema_ids = decoder_.value_schema_ids();
   frozen.schema = schema_;
@@ -109,6 +119,7 @@ Result<FrozenBatch> OpenBatch::Freeze(const std::map<int32_t, PartitionBounds>& 
   frozen.num_records = std::exchange(num_records_, 0);
   for (auto& [number, partition] : partitions_) {
     frozen.batch.ranges[number] = partition.range;
+    if (partition.last_record) frozen.batch.last_records[number] = *partition.last_record;
     partition.range.start = partition.range.end;
   }
   return frozen;

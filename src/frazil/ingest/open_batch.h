@@ -20,6 +20,7 @@ struct FrozenBatch {
   std::optional<SchemaChange> schema_change;
   MemoryBudget::Reservation memory;
   int64_t num_records = 0;
+  std::optional<int64_t> oldest_timestamp_ms;  ///< of its records
 };
 
 /// The batch that is being filled: the decoder's rows and what they cover of each partition. One thread.
@@ -28,8 +29,9 @@ class OpenBatch {
   /// `budget` may be null: no limit.
   OpenBatch(RecordDecoder& decoder, MemoryBudget* budget) : decoder_(decoder), budget_(budget) {}
 
-  /// Begins anew where the table stands; buffered rows are dropped. `schema`: of the rows to come.
-  Status Begin(const SourcePositions& positions, spec::SchemaPtr schema);
+  /// Begins anew where the table stands; buffered rows are dropped. `schema`: of the rows to come. `keeps_proofs`: the
+  /// source is not known by an id, so the newest record of each partition is.
+  Status Begin(const SourcePositions& positions, spec::SchemaPtr schema, bool keeps_proofs = false);
   /// Partitions that appeared meanwhile.
   void AddPartitions(const SourcePositions& positions);
 
@@ -51,6 +53,10 @@ class OpenBatch {
   int64_t buffered_bytes() const { return decoder_.buffered_bytes(); }
   /// Next offset of every partition.
   SourcePositions next() const;
+  std::optional<int64_t> oldest_timestamp_ms() const;  ///< of its records; none: they have none, or there are none
+  /// Everything up to this time was read, as far as timestamps tell. A partition that is read to its end lacks nothing;
+  /// one that lags has everything up to its newest record. None while a lagging partition has shown no time yet.
+  std::optional<int64_t> ReadThrough(const std::map<int32_t, PartitionBounds>& ends) const;
   const spec::SchemaPtr& schema() const { return schema_; }
 
   /// Freezes it; the next one begins where it ends. `ends`: how far the source goes, to tell which partitions lag; empty:
@@ -58,8 +64,6 @@ class OpenBatch {
   Result<FrozenBatch> Freeze(const std::map<int32_t, PartitionBounds>& ends);
 
  private:
-  std::optional<int64_t> ValidThrough(const std::map<int32_t, PartitionBounds>& ends) const;
-
   RecordDecoder& decoder_;
   MemoryBudget* const budget_;
   spec::SchemaPtr schema_;
@@ -67,12 +71,15 @@ class OpenBatch {
   struct Partition {
     OffsetRange range;
     std::optional<int64_t> newest_timestamp_ms;  ///< of all batches
+    std::optional<RecordProof> last_record;
   };
   std::map<int32_t, Partition> partitions_;
+  bool keeps_proofs_ = false;
   int32_t last_partition_ = -1;  ///< records come in runs of one partition
   Partition* last_ = nullptr;
   MemoryBudget::Reservation memory_;
   int64_t num_records_ = 0;
+  int64_t oldest_timestamp_ms_ = INT64_MAX;  ///< none yet
 };
 
 }  // namespace frazil::ingest

@@ -133,6 +133,8 @@ Status Pipeline::Impl::StartOnce() {
     FRAZIL_TRY(FollowFromStart(table_, started_, start.is_first_ingest, index_options_, clock_));
     was_followed_ = true;
   }
+  FRAZIL_TRY(CheckOnReplacePartitions(*table_.metadata()));
+  FRAZIL_TRY(TellLanding());
   FRAZIL_ASSIGN(bounds_, source_->Bounds());
   if (options_.is_bounded && is_first_start_) {
     bounded_ends_.clear();
@@ -141,7 +143,7 @@ Status Pipeline::Impl::StartOnce() {
       if (start.positions.contains(partition)) bounded_ends_[partition] = bounds.end;
     }
   }
-  FRAZIL_TRY(batch_.Begin(start.positions, schema));
+  FRAZIL_TRY(batch_.Begin(start.positions, schema, !pipeline_.source.contains("topic-id")));
   FRAZIL_TRY(source_->Assign(start.positions));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
@@ -152,6 +154,20 @@ Status Pipeline::Impl::StartOnce() {
     status.commit_interval_ms = schedule_.interval().count();
   });
   ShowBuffer();
+  return {};
+}
+
+Status Pipeline::Impl::TellLanding() {
+  const spec::TableMetadata& metadata = *table_.metadata();
+  FRAZIL_ASSIGN(const LandingMode mode, FindLandingMode(metadata, options_.landing));
+  const std::vector<table::LiveDataFile>& files = started_.index->live_files().data_files;
+  const auto num_landed = std::count_if(files.begin(), files.end(), [&](const table::LiveDataFile& file) {
+    const spec::PartitionSpec* spec = metadata.FindSpec(file.file.spec_id);
+    return spec != nullptr && spec->fields().empty();
+  });
+  std::string notice = LandingOffNotice(mode, metadata, static_cast<size_t>(num_landed));
+  if (!notice.empty() && landing_notice_.empty()) Notice(notice);
+  landing_notice_ = std::move(notice);
   return {};
 }
 

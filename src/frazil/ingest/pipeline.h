@@ -84,6 +84,7 @@ struct PipelineStatus {
   double last_commit_seconds = 0;
   std::map<double, int64_t> commit_seconds_histogram;  ///< upper bound -> count, not cumulative
   double commit_seconds_sum = 0;
+  double longest_commit_seconds = 0;
   int64_t data_files = 0;
   int64_t vectors = 0;
   int64_t row_bytes = 0;
@@ -94,10 +95,15 @@ struct PipelineStatus {
   int64_t buffered_records = 0;
   int64_t buffered_bytes = 0;
   double backpressure_seconds = 0;
-  std::optional<int64_t> lag_records;               ///< none: the source does not say
-  SourcePositions read;                             ///< next to read
-  SourcePositions committed;                        ///< next not in the table
-  std::map<std::string, double> stage_cpu_seconds;  ///< "decode", "collapse", "look-up", "write", "vectors", "commit"
+  std::optional<int64_t> lag_records;  ///< none: the source does not say
+  /// Every record of the source up to this timestamp was read; none: not known. What follows is none when nothing waits.
+  std::optional<int64_t> read_through_ms;
+  std::optional<int64_t> oldest_buffered_ms;         ///< timestamp of the oldest record that waits for a commit
+  std::optional<int64_t> oldest_committing_ms;       ///< of the batch that is being committed
+  std::map<std::string, int64_t> registry_requests;  ///< "success", "failure" -> requests to the schema registry
+  SourcePositions read;                              ///< next to read
+  SourcePositions committed;                         ///< next not in the table
+  std::map<std::string, double> stage_cpu_seconds;   ///< "decode", "collapse", "look-up", "write", "vectors", "commit"
 };
 
 /// Upserts the records of a partitioned source into one table, exactly once, until told to stop (ingest.md).

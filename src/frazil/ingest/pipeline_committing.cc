@@ -75,6 +75,7 @@ Status Pipeline::Impl::Settle() {
   committed_ms_ = clock_.NowMs();
   schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);
   board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });
+  FRAZIL_TRY(TellLanding());
   if (const Status stored = source_->StoreCommitted(done.committed); !stored) {
     Log::Warn("the source was not told what is committed: {}", stored.error().ToString());
   }

@@ -41,6 +41,8 @@ class Pipeline::Impl {
   Status Start();
   Status StartOnce();
   Status WaitPaused();
+  /// Says once that others' writes have turned landing files off.
+  Status TellLanding();
   Status Finish();
   bool IsAtBoundedEnd() const;
 
@@ -100,6 +102,7 @@ class Pipeline::Impl {
   bool was_followed_ = false;
   bool must_start_again_ = false;  ///< the error that comes out of RunFromStart() asks for it
   int64_t starts_without_commit_ = 0;
+  std::string landing_notice_;  ///< the last one
   int64_t looked_at_bounds_ms_ = 0;
   int64_t looked_at_property_ms_ = 0;
   int64_t progress_since_ms_ = 0;

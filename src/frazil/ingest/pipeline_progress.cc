@@ -36,7 +36,8 @@ PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
   PipelineProgress progress{.next = {},
                             .valid_through_ms = batch.valid_through_ms,
                             .key_schema_ids = batch.key_schema_ids,
-                            .value_schema_ids = batch.value_schema_ids};
+                            .value_schema_ids = batch.value_schema_ids,
+                            .last_records = batch.last_records};
   for (const auto& [partition, range] : batch.ranges) {
     progress.next[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
   }
@@ -53,7 +54,10 @@ table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& p
                                  spec::SnapshotId snapshot_id, const Clock& clock) {
   table::PipelineMarker& ours = marker.pipelines[pipeline.id];
   ours.writer = pipeline.writer;
+  RecordProofs last_records = ParseRecordProofs(ours.source[kLastRecordsKey]).value_or(RecordProofs());
   ours.source = pipeline.source;
+  for (const auto& [partition, proof] : progress.last_records) last_records[partition] = proof;
+  if (!last_records.empty()) ours.source[kLastRecordsKey] = WriteRecordProofs(last_records);
   for (const auto& [partition, offset] : progress.next) ours.partitions[partition] = offset;
   if (pipeline.num_partitions) ours.num_partitions = pipeline.num_partitions;
   ours.key_schema_ids = Union(std::move(ours.key_schema_ids), progress.key_schema_ids);

@@ -27,6 +27,7 @@ struct PipelineProgress {
   std::optional<int64_t> valid_through_ms;
   std::vector<int32_t> key_schema_ids;
   std::vector<int32_t> value_schema_ids;
+  RecordProofs last_records;
 
   static PipelineProgress After(const ChangeBatch& batch);
 };

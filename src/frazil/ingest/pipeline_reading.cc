@@ -275,9 +275,12 @@ void Pipeline::Impl::ShowBuffer() {
     const auto at = next.find(partition);
     lag += std::max<int64_t>(0, bounds.end - (at == next.end() ? 0 : at->second.next));
   }
+  const std::optional<int64_t> read_through = batch_.ReadThrough(bounds_);
   board_.Change([&](PipelineStatus& status) {
     status.read = next;
     status.lag_records = lag;
+    status.read_through_ms = read_through;
+    status.oldest_buffered_ms = batch_.oldest_timestamp_ms();
     status.buffered_records = batch_.num_records();
     status.buffered_bytes = batch_.buffered_bytes();
   });

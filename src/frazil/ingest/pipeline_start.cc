@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frazil/ingest/record_proof.h"
 #include "frazil/ingest/start_commit.h"
 
 namespace frazil::ingest {
@@ -33,7 +34,7 @@ Status CheckNoOtherPipeline(const table::EffectiveMarker& effective, const Pipel
       return tl::unexpected(
           Error(ErrorCode::kFenced,
                 fmt::format("the table is fed from this topic by pipeline {}, not by {}", id, pipeline.id))
-              .WithHint(fmt::format("take its place with: frazil pipeline adopt {} --as {}", id, pipeline.id)));
+              .WithHint(fmt::format("take its place with: frazil pipeline adopt {} --from {}", pipeline.id, id)));
     }
     return {};
   };
@@ -54,6 +55,14 @@ Status CheckSameSource(const std::map<std::string, std::string>& recorded, const
                       ResetHint(pipeline.id)));
   }
   return {};
+}
+
+/// A broker that knows no topic ids: the newest records that are in the table have to lie where they did.
+Status CheckSameRecords(RecordSource& source, const std::map<std::string, std::string>& recorded,
+                        const PipelineIdentity& pipeline) {
+  if (!Value(pipeline.source, "topic-id").empty() || Value(recorded, kLastRecordsKey).empty()) return {};
+  FRAZIL_ASSIGN(const RecordProofs proofs, ParseRecordProofs(Value(recorded, kLastRecordsKey)));
+  return CheckRecordProofs(source, proofs);
 }
 
 /// log start <= next <= end for each partition; anything else means that records are gone, or never were.
@@ -128,8 +137,8 @@ std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention) {
 tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
                                        std::chrono::milliseconds retention) {
   return tl::unexpected(Error(ErrorCode::kFenced, TombstoneText(pipeline_id, what, age_ms, retention))
-                            .WithHint("deletes may be missing from the topic: reload the table, or accept that with: "
-                                      "frazil pipeline reset-offsets"));
+                            .WithHint("deletes may be missing from the topic: "
+                                      "frazil pipeline resync deletes what the topic no longer has"));
 }
 
 bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {
@@ -137,6 +146,12 @@ bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {
     const auto at = positions.find(log.first);
     return at != positions.end() ? at->second.next >= log.second.end : log.second.end == 0;
   });
+}
+
+Status CheckSameSource(const table::Table& table, const PipelineIdentity& pipeline) {
+  FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
+  const auto marker = effective.marker.pipelines.find(pipeline.id);
+  return marker == effective.marker.pipelines.end() ? Status() : CheckSameSource(marker->second.source, pipeline);
 }
 
 Result<SourcePositions> NewPartitions(const SourcePositions& positions, const Bounds& bounds,
@@ -170,6 +185,7 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
   FRAZIL_ASSIGN(const StartPosition start,
                 FindStartPosition(effective, pipeline.id, options.reset_offsets, ResetHint(pipeline.id)));
   FRAZIL_TRY(CheckSameSource(start.recorded_source, pipeline));
+  FRAZIL_TRY(CheckSameRecords(source, start.recorded_source, pipeline));
   notice(start.notice);
 
   PipelineStart result{.positions = start.partitions,

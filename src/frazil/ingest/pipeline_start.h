@@ -44,6 +44,9 @@ tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std
 /// Whether nothing of what the source holds lies behind the positions.
 bool IsReadToEnd(const SourcePositions& positions, const std::map<int32_t, PartitionBounds>& bounds);
 
+/// kFenced when the table's marker of the pipeline was made of another topic or cluster than `pipeline.source`.
+Status CheckSameSource(const table::Table& table, const PipelineIdentity& pipeline);
+
 /// Where to read partitions that the source has and `positions` lacks, new ones: from 0. kFenced when their log begins
 /// later.
 Result<SourcePositions> NewPartitions(const SourcePositions& positions,

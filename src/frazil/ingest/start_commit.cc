@@ -26,6 +26,7 @@ class StartChange : public table::SnapshotChange {
       // The decision replaces what is only claimed; what was true up to those positions need not be true up to these.
       claimed->second.partitions.clear();
       claimed->second.valid_through_ms.reset();
+      claimed->second.source.erase(kLastRecordsKey);
     }
     return MarkerChanges(std::move(marker), pipeline_, progress_, *base.metadata(), snapshot_id, clock_);
   }

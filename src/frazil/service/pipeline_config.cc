@@ -176,17 +176,23 @@ Status ReadSource(const Settings& settings, PipelineConfig& config) {
   return {};
 }
 
-Status ReadSink(const Settings& settings, const std::vector<std::string>& catalogs, PipelineConfig& config) {
-  const SettingSection sink(settings, "pipelines." + config.id + ".sink");
-  FRAZIL_ASSIGN(const std::string text, sink.Required("table"));
-  Result<catalog::TableName> name = catalog::TableName::Parse(text);
-  if (!name) return tl::unexpected(sink.At("table", std::move(name).error()));
-  config.table = *std::move(name);
-  catalog::Namespace& levels = config.table.levels;
+/// `[catalog.]namespace.table`; `catalog` is set where the name begins with one.
+Result<catalog::TableName> ReadTableName(const SettingSection& section, const std::string& key,
+                                         const std::vector<std::string>& catalogs, std::string& catalog) {
+  Result<catalog::TableName> name = catalog::TableName::Parse(section.Text(key));
+  if (!name) return tl::unexpected(section.At(key, std::move(name).error()));
+  catalog::Namespace& levels = name->levels;
   if (levels.size() > 1 && std::find(catalogs.begin(), catalogs.end(), levels[0]) != catalogs.end()) {
-    config.catalog = levels[0];
+    catalog = levels[0];
     levels.erase(levels.begin());
   }
+  return name;
+}
+
+Status ReadSink(const Settings& settings, const std::vector<std::string>& catalogs, PipelineConfig& config) {
+  const SettingSection sink(settings, "pipelines." + config.id + ".sink");
+  FRAZIL_TRY(sink.Required("table"));
+  FRAZIL_ASSIGN(config.table, ReadTableName(sink, "table", catalogs, config.catalog));
   FRAZIL_ASSIGN(config.identifier_fields, sink.List("identifier-fields"));
   for (const auto& [column, source] : sink.Map("columns")) config.columns.source_of[column] = source;
   FRAZIL_ASSIGN(config.columns.ignored_fields, sink.List("ignored-fields"));
@@ -225,7 +231,7 @@ Status ReadCommit(const Settings& settings, PipelineConfig& config) {
   return {};
 }
 
-Status ReadOnError(const Settings& settings, PipelineConfig& config) {
+Status ReadOnError(const Settings& settings, const std::vector<std::string>& catalogs, PipelineConfig& config) {
   using Policy = ingest::PoisonRule::Policy;
   const SettingSection on_error(settings, "pipelines." + config.id + ".on-error");
   FRAZIL_ASSIGN(config.poison.policy,
@@ -233,11 +239,21 @@ Status ReadOnError(const Settings& settings, PipelineConfig& config) {
                               {{"fail", Policy::kFail}, {"skip", Policy::kSkip}, {"dlq", Policy::kDeadLetterTopic}}));
   FRAZIL_ASSIGN(config.poison.max_per_minute, on_error.Number("max-per-minute", config.poison.max_per_minute));
   config.dead_letter_topic = on_error.Text("dlq-topic");
-  const bool wants_topic = config.poison.policy == Policy::kDeadLetterTopic;
-  if (wants_topic && config.dead_letter_topic.empty()) FRAZIL_TRY(on_error.Required("dlq-topic"));
-  if (!wants_topic && !config.dead_letter_topic.empty()) {
-    return Wrong(on_error, "dlq-topic", ErrorCode::kInvalidArgument, "nothing would be sent there",
-                 "it needs on-error.decode: dlq");
+  const bool has_table = on_error.Has("dlq-table");
+  if (has_table && !config.dead_letter_topic.empty()) {
+    return Wrong(on_error, "dlq-table", ErrorCode::kInvalidArgument, "dead letters go to a topic or to a table");
+  }
+  const bool wants_letters = config.poison.policy == Policy::kDeadLetterTopic;
+  if (wants_letters && config.dead_letter_topic.empty() && !has_table) FRAZIL_TRY(on_error.Required("dlq-topic"));
+  if (!wants_letters && (!config.dead_letter_topic.empty() || has_table)) {
+    return Wrong(on_error, has_table ? "dlq-table" : "dlq-topic", ErrorCode::kInvalidArgument,
+                 "nothing would be sent there", "it needs on-error.decode: dlq");
+  }
+  if (!has_table) return {};
+  config.poison.policy = Policy::kDeadLetterTable;
+  FRAZIL_ASSIGN(config.dead_letter_table, ReadTableName(on_error, "dlq-table", catalogs, config.dead_letter_catalog));
+  if (config.dead_letter_table->ToString() == config.table.ToString() && config.dead_letter_catalog == config.catalog) {
+    return Wrong(on_error, "dlq-table", ErrorCode::kInvalidArgument, "it is the pipeline's own table");
   }
   return {};
 }
@@ -270,7 +286,7 @@ Result<PipelineConfig> ReadPipelineConfig(const Settings& settings, const std::s
   FRAZIL_TRY(ReadSource(settings, config));
   FRAZIL_TRY(ReadSink(settings, catalogs, config));
   FRAZIL_TRY(ReadCommit(settings, config));
-  FRAZIL_TRY(ReadOnError(settings, config));
+  FRAZIL_TRY(ReadOnError(settings, catalogs, config));
   return config;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,9 @@ struct PipelineConfig {
   int64_t commit_max_records = 2'000'000;
 
   ingest::PoisonRule poison;
-  std::string dead_letter_topic;
+  std::string dead_letter_topic;    ///< empty: dead letters do not go to a topic
+  std::string dead_letter_catalog;  ///< of the table; empty: the default one
+  std::optional<catalog::TableName> dead_letter_table;
 
   /// "catalog.namespace.table" or without the catalog.
   std::string TableText() const;

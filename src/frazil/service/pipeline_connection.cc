@@ -5,6 +5,7 @@
 #include "frazil/ingest/avro_record_decoder.h"
 #include "frazil/ingest/avro_schema_cache.h"
 #include "frazil/ingest/avro_table_schema.h"
+#include "frazil/ingest/dead_letter_table.h"
 #include "frazil/ingest/dead_letter_topic.h"
 #include "frazil/ingest/identifier_fields.h"
 #include "frazil/ingest/json_record_decoder.h"
@@ -23,28 +24,38 @@ constexpr int64_t kBatchShareOfLimit = 8;
 
 class IngestPipeline : public ServedPipeline {
  public:
-  explicit IngestPipeline(std::unique_ptr<ingest::Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+  IngestPipeline(std::unique_ptr<ingest::Pipeline> pipeline, std::shared_ptr<RequestCounters> registry_requests)
+      : pipeline_(std::move(pipeline)), registry_requests_(std::move(registry_requests)) {}
   Status Run() override { return pipeline_->Run(); }
   void Stop(std::chrono::milliseconds deadline) override { pipeline_->Stop(deadline); }
   void Pause() override { pipeline_->Pause(); }
   void Resume() override { pipeline_->Resume(); }
   void Drain() override { pipeline_->Drain(); }
-  ingest::PipelineStatus status() const override { return pipeline_->status(); }
+  ingest::PipelineStatus status() const override {
+    ingest::PipelineStatus status = pipeline_->status();
+    for (const auto& [operation, counts] : registry_requests_->Read()) {
+      status.registry_requests["success"] += counts.ok;
+      status.registry_requests["failure"] += counts.failed;
+    }
+    return status;
+  }
 
  private:
-  std::unique_ptr<ingest::Pipeline> pipeline_;
+  const std::unique_ptr<ingest::Pipeline> pipeline_;
+  const std::shared_ptr<RequestCounters> registry_requests_;
 };
 
 /// Columns may come from headers, and a dead letter keeps those of its record.
 bool WantsHeaders(const PipelineConfig& config) {
   const std::map<std::string, std::string>& sources = config.columns.source_of;
-  return !config.dead_letter_topic.empty() || std::any_of(sources.begin(), sources.end(), [](const auto& entry) {
-    return entry.second.starts_with("$headers.");
-  });
+  const bool has_letters = !config.dead_letter_topic.empty() || config.dead_letter_table;
+  return has_letters || std::any_of(sources.begin(), sources.end(),
+                                    [](const auto& entry) { return entry.second.starts_with("$headers."); });
 }
 
-Result<std::shared_ptr<catalog::Catalog>> CatalogOf(const PipelineConfig& config, const PipelineResources& resources) {
-  const std::string& name = config.catalog.empty() ? resources.default_catalog : config.catalog;
+/// `given` empty: the default one.
+Result<std::shared_ptr<catalog::Catalog>> CatalogOf(const std::string& given, const PipelineResources& resources) {
+  const std::string& name = given.empty() ? resources.default_catalog : given;
   const auto found = resources.catalogs.find(name);
   if (found == resources.catalogs.end()) return Fail(ErrorCode::kNotFound, "catalog not found: '{}'", name);
   return found->second;
@@ -63,11 +74,10 @@ Result<format::AvroNodePtr> NewestSchema(const std::shared_ptr<ingest::SchemaReg
   return ingest::AvroSchemaCache(registry).Parse(**newest);
 }
 
-/// Null where no records go there.
-Result<std::unique_ptr<ingest::DeadLetters>> OpenDeadLetters(const PipelineConfig& config) {
-  if (config.dead_letter_topic.empty()) return nullptr;
-  return ingest::MakeDeadLetterTopic(
-      {.topic = config.dead_letter_topic, .source_topic = config.topic, .properties = config.kafka_properties});
+Status EnsureNamespace(catalog::Catalog& catalog, const catalog::Namespace& levels) {
+  if (catalog.LoadNamespace(levels)) return {};
+  Status created = catalog.CreateNamespace(levels, {});
+  return !created && created.error().code() == ErrorCode::kAlreadyExists ? Status() : created;
 }
 
 Result<std::string> ColumnsOfNewTable(const PipelineConfig& config) {
@@ -89,10 +99,7 @@ Result<std::string> ColumnsOfNewTable(const PipelineConfig& config) {
 
 Status CreateTable(const PipelineConfig& config, const PipelineResources& resources, catalog::Catalog& catalog) {
   FRAZIL_ASSIGN(const std::string columns, ColumnsOfNewTable(config));
-  if (!catalog.LoadNamespace(config.table.levels)) {
-    Status created = catalog.CreateNamespace(config.table.levels, {});
-    if (!created && created.error().code() != ErrorCode::kAlreadyExists) return created;
-  }
+  FRAZIL_TRY(EnsureNamespace(catalog, config.table.levels));
   PipelineConfig named = config;
   named.catalog = catalog.name();
   FRAZIL_TRY(resources.execute_sql(CreateTableStatement(named, columns)));
@@ -103,7 +110,7 @@ Status CreateTable(const PipelineConfig& config, const PipelineResources& resour
 }  // namespace
 
 Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const PipelineResources& resources, bool create) {
-  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config, resources));
+  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config.catalog, resources));
   auto loaded = table::Table::Load(catalog, config.table);
   if (loaded || loaded.error().code() != ErrorCode::kNotFound) return loaded;
   if (!create) return loaded;
@@ -125,20 +132,43 @@ Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(const PipelineC
                                   .on_notice = std::move(on_notice)});
 }
 
-Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config) {
+Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config,
+                                                                     std::shared_ptr<RequestCounters> counters) {
   if (config.registry.empty()) return nullptr;
   FRAZIL_ASSIGN(ingest::RegistryOptions options, ingest::ParseRegistryOptions(config.registry));
+  options.counters = std::move(counters);
   FRAZIL_ASSIGN(auto registry, ingest::MakeRegistryClient(std::move(options)));
   return std::shared_ptr<ingest::SchemaRegistry>(std::move(registry));
 }
 
 Result<std::unique_ptr<ingest::RecordDecoder>> OpenPipelineDecoder(const PipelineConfig& config,
-                                                                   spec::SchemaPtr table_schema) {
-  FRAZIL_ASSIGN(auto registry, OpenPipelineRegistry(config));
+                                                                   spec::SchemaPtr table_schema,
+                                                                   std::shared_ptr<RequestCounters> counters) {
+  FRAZIL_ASSIGN(auto registry, OpenPipelineRegistry(config, std::move(counters)));
   if (config.columns.value_format == RecordFormat::kJson) {
     return ingest::MakeJsonRecordDecoder(std::move(table_schema), config.columns, std::move(registry));
   }
   return ingest::MakeAvroRecordDecoder(std::move(table_schema), config.columns, std::move(registry));
+}
+
+Result<std::unique_ptr<ingest::DeadLetters>> OpenDeadLetters(const PipelineConfig& config,
+                                                             const PipelineResources& resources) {
+  if (!config.dead_letter_topic.empty()) {
+    return ingest::MakeDeadLetterTopic(
+        {.topic = config.dead_letter_topic, .source_topic = config.topic, .properties = config.kafka_properties});
+  }
+  if (!config.dead_letter_table) return nullptr;
+  const catalog::TableName& name = *config.dead_letter_table;
+  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config.dead_letter_catalog, resources));
+  auto table = table::Table::Load(catalog, name);
+  if (!table && table.error().code() == ErrorCode::kNotFound) {
+    FRAZIL_TRY(EnsureNamespace(*catalog, name.levels));
+    const auto created = catalog->CreateTable(name, ingest::DeadLetterTableRequest());
+    if (!created && created.error().code() != ErrorCode::kAlreadyExists) return tl::unexpected(created.error());
+    table = table::Table::Load(catalog, name);
+  }
+  if (!table) return tl::unexpected(std::move(table).error());
+  return ingest::MakeDeadLetterTable(*std::move(table), {.pipeline_id = config.id, .source_topic = config.topic});
 }
 
 Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& config,
@@ -150,8 +180,11 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
   FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
   FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
-  FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema()));
-  FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config));
+  // A backfill with a wrong address or password ends with the reason; a service waits for it, and says so in its status.
+  if (resources.is_bounded) FRAZIL_TRY(source->Identity());
+  auto registry_requests = std::make_shared<RequestCounters>();
+  FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema(), registry_requests));
+  FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config, resources));
 
   ingest::PipelineOptions options = config.ToOptions();
   options.writer = resources.writer;
@@ -166,8 +199,10 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
                                         options.budget->limit_bytes() / kBatchShareOfLimit / resources.num_pipelines);
   }
   options.on_notice = std::move(on_notice);
-  return std::make_unique<IngestPipeline>(std::make_unique<ingest::Pipeline>(
-      std::move(table), std::move(source), std::move(decoder), std::move(dead_letters), std::move(options)));
+  return std::make_unique<IngestPipeline>(
+      std::make_unique<ingest::Pipeline>(std::move(table), std::move(source), std::move(decoder),
+                                         std::move(dead_letters), std::move(options)),
+      std::move(registry_requests));
 }
 
 PipelineMember MemberOf(const PipelineConfig& config, const PipelineResources& resources) {

@@ -7,6 +7,7 @@
 
 #include "frazil/base/executor.h"
 #include "frazil/base/memory_budget.h"
+#include "frazil/base/request_counters.h"
 #include "frazil/base/result.h"
 #include "frazil/catalog/catalog.h"
 #include "frazil/ingest/record_decoder.h"
@@ -47,10 +48,17 @@ Result<std::unique_ptr<ingest::RecordSource>> OpenPipelineSource(
     std::function<void(const std::string&)> on_notice = nullptr, int64_t num_sharers = 1);
 
 /// Null where records need no registry.
-Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(const PipelineConfig& config);
+Result<std::shared_ptr<ingest::SchemaRegistry>> OpenPipelineRegistry(
+    const PipelineConfig& config, std::shared_ptr<RequestCounters> counters = nullptr);
 
+/// `counters`: of requests to the registry; may be null.
 Result<std::unique_ptr<ingest::RecordDecoder>> OpenPipelineDecoder(const PipelineConfig& config,
-                                                                   spec::SchemaPtr table_schema);
+                                                                   spec::SchemaPtr table_schema,
+                                                                   std::shared_ptr<RequestCounters> counters = nullptr);
+
+/// Where records go that cannot be taken; null where none do. A table that is missing is made.
+Result<std::unique_ptr<ingest::DeadLetters>> OpenDeadLetters(const PipelineConfig& config,
+                                                             const PipelineResources& resources);
 
 /// Everything together, ready to run.
 Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& config,

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "frazil/cli/context.h"
+#include "frazil/cli/exit_code.h"
+#include "frazil/service/pipeline_connection.h"
+
+namespace frazil::cli {
+
+/// `frazil pipeline resync`: ingest::ResyncTable with the configured source, and what it did for people or as JSON.
+Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig& config,
+                                const service::PipelineResources& resources);
+
+}  // namespace frazil::cli

@@ -1,0 +1,82 @@
+// Rows in landing files that another engine's upsert believes it has deleted: its equality delete is scoped by a partition,
+// and a landing file belongs to none.
+
+#include "frazil/ingest/landing_deletes.h"
+
+#include "frazil/ingest/start_index.h"
+#include "tests/support/foreign_table.h"
+#include "tests/support/scenario.h"
+
+namespace frazil::test {
+namespace {
+
+using spec::FieldId;
+using spec::Type;
+using spec::TypeId;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class LandingDeletesTest : public ::testing::Test {
+ protected:
+  LandingDeletesTest() : table_(3, Fields()) {
+    auto schema = spec::Schema::Make(table_.metadata().current_schema_id, Fields(), {FieldId{1}});
+    EXPECT_THAT(schema, IsOk());
+    table_.metadata().schemas = {*schema};
+    landed_ = table_.Parquet(Fields(), {"[1, 2, 3]", R"(["a", "b", "c"])", R"(["x", "x", "y"])"});
+    table_.Commit({landed_});
+    table_.Partition({{FieldId{3}, FieldId{1000}, "part", spec::Transform::Identity()}});
+  }
+  static std::vector<spec::Field> Fields() {
+    spec::Field id = Column(1, "id", TypeId::kLong);
+    id.required = true;
+    return {id, Column(2, "value", TypeId::kString), Column(3, "part", TypeId::kString)};
+  }
+  static spec::PartitionTuple InX() { return {spec::Value(std::string("x"))}; }
+  spec::DataFile Deletes(const std::vector<int>& columns, const std::string& values) {
+    return table_.EqualityDeletes({Fields()[static_cast<size_t>(columns[0] - 1)]}, {values}, columns,
+                                  spec::FileFormat::kParquet, InX());
+  }
+  table::OwnDeletes Found(const std::set<std::string>& known = {}) {
+    table::Table table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
+    ManualClock clock(1'700'000'000'000);
+    auto started = ingest::OpenStartIndex(table, {}, clock);
+    EXPECT_THAT(started, IsOk());
+    EXPECT_THAT(started->index->FollowTo(table, table.metadata()->current_snapshot(), {}), IsOk());
+    table::OwnDeletes deletes;
+    looked_at_.clear();
+    EXPECT_THAT(ingest::AddLandingDeletes(table, *started->index, *started->key, known, looked_at_, deletes), IsOk());
+    return deletes;
+  }
+
+  ForeignTable table_;
+  spec::DataFile landed_;
+  std::set<std::string> looked_at_;
+};
+
+TEST_F(LandingDeletesTest, AreThoseOfOlderLandingFilesWithTheKey) {
+  EXPECT_THAT(Found(), IsEmpty());
+  const spec::DataFile newer = table_.Parquet(Fields(), {"[2]", R"(["newer"])", R"(["x"])"}, FieldIds::kWritten, InX());
+  table_.Commit({newer, Deletes({1}, "[2, 99]")});
+  const table::OwnDeletes deletes = Found();
+  ASSERT_EQ(deletes.size(), 1u);
+  EXPECT_EQ(deletes.begin()->first, landed_.file_path);
+  EXPECT_EQ(deletes.begin()->second.cardinality(), 1);
+  EXPECT_TRUE(deletes.begin()->second.Contains(spec::RowPosition(1)));
+  // A delete that was looked at is not looked at again.
+  EXPECT_EQ(looked_at_.size(), 1u);
+  const std::set<std::string> known = looked_at_;
+  EXPECT_THAT(Found(known), IsEmpty());
+}
+
+TEST_F(LandingDeletesTest, ADeleteOverOtherColumnsIsNoUpsert) {
+  table_.Commit({Deletes({2}, R"(["b"])")});
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(LandingDeletesTest, RowsThatLandedLaterStay) {
+  table_.Commit({Deletes({1}, "[1, 2, 3]")}, 0);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace frazil::test
