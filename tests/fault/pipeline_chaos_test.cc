@@ -1,6 +1,8 @@
 // Everything at once, from a seed: records, restarts, second copies of the pipeline, requests and replies that get lost,
-// files that cannot be written, rollbacks, expiry, and others who change the table between look-up and commit. After every
-// step the table keeps its invariants; when the dust settles it holds the last value of every key of the topic.
+// stale answers of the catalog, a broker that goes away, retention, files that cannot be written, rollbacks, expiry with
+// clean-up, compaction, and others who insert, update, delete and merge keys of the batch between look-up and commit. After
+// every step the table keeps its invariants, no row got another id, and the index that is kept from run to run equals the
+// table; when the dust settles the table holds the last value of every key of the topic.
 //
 // FRAZIL_TEST_SEED replays one seed, FRAZIL_CHAOS_ROUNDS runs more of them.
 
@@ -8,8 +10,11 @@
 
 #include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/catalog/sqlite_catalog.h"
+#include "frazil/ingest/start_index.h"
 #include "frazil/io/fault_injecting_file_io.h"
+#include "tests/support/foreign_writer.h"
 #include "tests/support/pipeline_world.h"
+#include "tests/support/stale_catalog.h"
 
 namespace frazil::test {
 namespace {
@@ -39,15 +44,18 @@ class Chaos {
                                .create_table = true});
     landing_ = Below(2) == 0 ? ingest::LandingMode::kAlways : ingest::LandingMode::kNever;
     stormy_ = catalog::MakeFaultInjectingCatalog(
-        calm_, [this](std::string_view operation, const catalog::TableName&) { return OnCatalog(operation); });
+        std::make_shared<StaleCatalog>(calm_, [this] { return AgeOfAnswer(); }),
+        [this](std::string_view operation, const catalog::TableName&) { return OnCatalog(operation); });
     world_->topic->set_max_poll(1 + Below(20));
+    world_->topic->set_fault([this](std::string_view operation) { return OnBroker(operation); });
   }
 
   void Step() {
-    switch (Below(10)) {
+    switch (Below(12)) {
       case 0: Say("rollback"); return Rollback();
       case 1: Say("foreign"); return Foreign();
       case 2: Say("expire"); return Expire();
+      case 3: Say("retention"); return Truncate();
       default: break;
     }
     for (uint64_t i = Below(30); i > 0; --i) Append();
@@ -59,6 +67,7 @@ class Chaos {
   void Settle() {
     Say("settle");
     for (int64_t id = 0; id < kNumKeys; ++id) {
+      if (id % 5 == 4) Touch(id);
       world_->Append({id % 5 == 4 ? Change{id, std::nullopt, ""} : Change{id, fmt::format("last {}", id), "x"}});
     }
     Run(false);
@@ -76,6 +85,8 @@ class Chaos {
     const table::Table table = world_->Table();
     EXPECT_THAT(Violations(table), ::testing::IsEmpty());
     EXPECT_THAT(MissingFiles(table), IsOkAnd(::testing::IsEmpty()));
+    CheckRowIds();
+    CheckIndex(table);
   }
 
   const std::string& story() const { return story_; }
@@ -83,10 +94,43 @@ class Chaos {
  private:
   uint64_t Below(uint64_t bound) { return random_() % bound; }
   void Say(const std::string& what) { story_ += "\n  " + what; }
+  /// From now on nobody can say which row of the key it is, until the pipeline has taken all that the topic has.
+  void Touch(int64_t id) { touched_.insert(id); }
+  void TouchAll() {
+    for (int64_t id = 0; id <= kNumKeys; ++id) Touch(id);
+  }
+
+  /// A key that was neither deleted nor rolled back is the same row as before.
+  void CheckRowIds() {
+    const std::map<int64_t, int64_t> ids = world_->RowIds();
+    for (const auto& [id, row_id] : row_ids_) {
+      if (touched_.contains(id) || id >= kFirstForeignId) continue;
+      const auto now = ids.find(id);
+      EXPECT_TRUE(now != ids.end() && now->second == row_id) << "key " << id << " is another row now";
+    }
+    const std::map<int32_t, int64_t> committed = world_->Committed();
+    for (int32_t i = 0; i < world_->topic->num_partitions(); ++i) {
+      const auto at = committed.find(i);
+      if (at == committed.end() || at->second != world_->topic->end(i)) return;
+    }
+    row_ids_ = ids;
+    touched_.clear();
+  }
+
+  /// What the last run kept, brought to the head, is what a rebuild would give.
+  void CheckIndex(table::Table table) {
+    ingest::StartIndexOptions options;
+    options.directory = dir_.Join("index");
+    auto started = ingest::OpenStartIndex(table, options, *world_->clock);
+    ASSERT_THAT(started, IsOk());
+    ASSERT_THAT(started->index->FollowTo(table, table.metadata()->current_snapshot(), {}), IsOk());
+    EXPECT_THAT(started->index->Verify(table, {}), IsOk());
+  }
 
   void Append() {
     const auto id = static_cast<int64_t>(Below(kNumKeys));
     if (Below(5) == 0) {
+      Touch(id);
       world_->Append({{id, std::nullopt, ""}});
     } else {
       world_->Append({{id, fmt::format("v{}", num_appended_++), Below(2) == 0 ? "x" : "y"}});
@@ -97,12 +141,14 @@ class Chaos {
     ingest::PipelineOptions options = world_->BoundedOptions();
     options.commit_max_records = static_cast<int64_t>(1 + Below(25));
     options.landing = landing_;
+    options.index_directory = dir_.Join("index");
     faults_left_ = with_faults ? static_cast<int>(Below(6)) : 0;
     const auto pipeline = world_->NewPipeline(options, stormy_);
     is_disturbed_ = with_faults;
     const Status done = pipeline->Run();
     is_disturbed_ = false;
     faults_left_ = 0;
+    outage_left_ = 0;
     if (done) return;
     Say("  failed: " + done.error().ToString());
     // Only what waiting does not mend; and a table that was rolled back behind the pipeline's first commit is refused.
@@ -124,6 +170,26 @@ class Chaos {
     return Fail(Below(2) == 0 ? ErrorCode::kUnavailable : ErrorCode::kCommitUnknown, "injected at {}", operation);
   }
 
+  /// Only what is being read: which answer a commit gets is the real catalog's business.
+  size_t AgeOfAnswer() {
+    if (!is_disturbed_ || faults_left_ == 0 || Below(4) != 0) return 0;
+    --faults_left_;
+    Say("  stale answer");
+    return 1 + Below(3);
+  }
+
+  Status OnBroker(std::string_view operation) {
+    if (outage_left_ > 0) {
+      --outage_left_;
+      return Fail(ErrorCode::kUnavailable, "the broker is away: {}", operation);
+    }
+    if (!is_disturbed_ || faults_left_ == 0 || Below(12) != 0) return {};
+    --faults_left_;
+    outage_left_ = Below(6);
+    Say(fmt::format("  the broker goes away at {}", operation));
+    return Fail(ErrorCode::kUnavailable, "the broker is away: {}", operation);
+  }
+
   Status OnFile(std::string_view operation) {
     if (!is_disturbed_ || faults_left_ == 0 || Below(60) != 0) return {};
     --faults_left_;
@@ -143,44 +209,79 @@ class Chaos {
   void Foreign() {
     table::Table table = world_->Table();
     const auto id = static_cast<int64_t>(Below(kNumKeys));
-    switch (Below(4)) {
+    const std::map<int64_t, std::string> rows = world_->Rows();
+    switch (Below(7)) {
       case 0:
         Say("  foreign insert");
         EXPECT_THAT(index::ForeignInsert(table, {{next_foreign_id_++, "f", "x"}}, *world_->clock), IsOk());
         return;
       case 1:
         Say(fmt::format("  foreign delete {}", id));
+        Touch(id);
+        Touch(id + 1);
         EXPECT_THAT(index::ForeignDelete(table, {id, id + 1}, *world_->clock), IsOk());
         return;
-      case 2: {
-        if (world_->Rows().contains(id)) return;
+      case 2:
+        if (rows.contains(id)) return;
         Say(fmt::format("  foreign insert of key {}", id));
+        Touch(id);
         EXPECT_THAT(index::ForeignInsert(table, {{id, "theirs", "y"}}, *world_->clock), IsOk());
         return;
+      case 3:
+        if (!rows.contains(id)) return;
+        Say(fmt::format("  foreign update {}", id));
+        EXPECT_THAT(ForeignMerge(table, {{id, "changed by others"}}, {}, {}, *world_->clock), IsOk());
+        return;
+      case 4: {
+        std::vector<index::TestRow> inserted;
+        if (!rows.contains(id)) inserted = {{id, "merged", "y"}};
+        Say(fmt::format("  foreign merge at {}", id));
+        Touch(id);
+        Touch(id + 2);
+        EXPECT_THAT(ForeignMerge(table, {{id + 1, "merged"}}, {id + 2}, inserted, *world_->clock), IsOk());
+        return;
       }
-      default:
+      case 5: Say("  foreign expiry"); return Expire();
+      default: {
+        const uint64_t salt = Below(3);  // some files, or all
         Say("  foreign rewrite");
-        EXPECT_THAT(index::ForeignRewrite(
-                        table, [](const std::string&) { return true; }, *world_->clock),
-                    IsOk());
+        EXPECT_THAT(
+            index::ForeignRewrite(
+                table, [&](const std::string& path) { return salt == 0 || path.size() % 3 != salt; }, *world_->clock),
+            IsOk());
+      }
     }
   }
 
-  /// To a snapshot in which the pipeline has a marker; before that one it would rightly refuse.
+  /// To a snapshot in which the pipeline has a marker; before that one, or before what retention took, it would rightly
+  /// refuse.
   void Rollback() {
     table::Table table = world_->Table();
     std::vector<spec::SnapshotId> candidates;
     for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
-      if (snapshot.summary.contains(table::kMarkerSummaryKey)) candidates.push_back(snapshot.id);
+      if (snapshot.summary.contains(table::kMarkerSummaryKey) && snapshot.sequence_number >= oldest_useful_) {
+        candidates.push_back(snapshot.id);
+      }
     }
     if (candidates.empty()) return;
+    TouchAll();
     EXPECT_THAT(index::SetHead(table, candidates[Below(candidates.size())], *world_->clock), IsOk());
   }
 
+  /// What keeps our marker stays provable: the log still has the rest.
   void Expire() {
     table::Table table = world_->Table();
-    // What keeps our marker stays provable: the log still has the rest.
-    EXPECT_THAT(index::ExpireAllButHead(table, *world_->clock), IsOk());
+    EXPECT_THAT(ForeignExpiry(table, *world_->clock), IsOk());
+  }
+
+  /// Of what is in the table.
+  void Truncate() {
+    const std::map<int32_t, int64_t> committed = world_->Committed();
+    for (const auto& [partition, next] : committed) {
+      world_->topic->Truncate(partition, static_cast<int64_t>(Below(static_cast<uint64_t>(next) + 1)));
+    }
+    const table::Table table = world_->Table();
+    if (const spec::Snapshot* head = table.metadata()->current_snapshot()) oldest_useful_ = head->sequence_number;
   }
 
   TempDir dir_;
@@ -191,6 +292,10 @@ class Chaos {
   std::optional<PipelineWorld> world_;
   ingest::LandingMode landing_ = ingest::LandingMode::kNever;
   int faults_left_ = 0;
+  uint64_t outage_left_ = 0;
+  spec::SequenceNumber oldest_useful_{0};  ///< snapshots before it stand at records that are gone
+  std::map<int64_t, int64_t> row_ids_;     ///< by key, when the table last had all that the topic has
+  std::set<int64_t> touched_;
   bool is_disturbed_ = false;
   int64_t num_appended_ = 0;
   int64_t next_foreign_id_ = kFirstForeignId;

@@ -52,6 +52,35 @@ TEST_F(PipelineRaceTest, TwoBatchesCommittedTogetherLeaveOneRow) {
   EXPECT_THAT(OrphanFiles(world_.Table()), IsOkAnd(IsEmpty()));
 }
 
+// Case 13: a batch is cut into files of a few rows; the rows of whole files come and go inside it.
+TEST_F(PipelineRaceTest, RowsThatCameAndWentInABatchShiftNoPositions) {
+  PipelineWorld world({.num_partitions = 1,
+                       .partitioning = index::Partitioning::kByPart,
+                       .properties = {{"write.target-file-size-bytes", "1"}},
+                       .catalog = nullptr,
+                       .create_table = true});
+  const auto upsert = [&](int64_t from, int64_t to, const std::string& value) {
+    for (int64_t id = from; id < to; ++id) world.Append({{id, value, id % 2 == 0 ? "x" : "y"}});
+  };
+  const auto remove = [&](int64_t from, int64_t to) {
+    for (int64_t id = from; id < to; ++id) world.Append({{id, std::nullopt, ""}});
+  };
+  upsert(0, 30, "a");
+  upsert(30, 60, "gone again");
+  remove(30, 60);
+  upsert(60, 90, "c");
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+  // Deletes by key hit the right rows: those on both sides of the ones that are not there.
+  remove(0, 90);
+  upsert(29, 30, "back");
+  upsert(60, 61, "back");
+  upsert(45, 46, "new");
+  ASSERT_THAT(world.Run(), IsOk());
+  world.ExpectComplete();
+  EXPECT_EQ(world.Rows().size(), 3u);
+}
+
 // Case 2: what one partition has late does not go before what the table has.
 TEST_F(PipelineRaceTest, OrderOfAKeyIsOffsetOrderWhereverCommitsFall) {
   for (int round = 0; round < 4; ++round) {

@@ -168,7 +168,7 @@ TEST_F(PipelineStartTest, RefusesAnotherPipelineIdOnTheSameTopic) {
   Ingested();
   PipelineOptions options = world_.BoundedOptions();
   options.id = "renamed";
-  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kFenced, "pipeline adopt kafka:fake --as renamed"));
+  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kFenced, "pipeline adopt renamed --from kafka:fake"));
 }
 
 TEST_F(PipelineStartTest, SaysWhatARollbackTookAndReplaysIt) {

@@ -73,6 +73,39 @@ TEST_P(RewriteIndex, FollowsRewritesThatRaceWithUpserts) {
   EXPECT_GT(num_committed, 0);
 }
 
+// Upserts come and come while a rewrite is at work: all of it is committed at the first try, and no upsert waits or is tried twice.
+TEST(CompactionUnderUpserts, CommitsAtTheFirstTryHoweverManyUpsertsCameBetween) {
+  MemoryTable table(Partitioning::kByBucket, {{"format-version", "3"}});
+  test::Pipeline pipeline(table.Other(), table.clock);
+  std::map<int64_t, std::string> expected;
+  const auto upsert = [&](int64_t from, int64_t step, const std::string& value) {
+    std::vector<test::Change> changes;
+    for (int64_t id = from; id < 100; id += step) {
+      changes.push_back({.id = id, .value = value, .part = "a"});
+      expected[id] = value;
+    }
+    const auto outcome = pipeline.Commit(changes);
+    ASSERT_THAT(outcome, IsOk());
+    EXPECT_EQ(outcome->attempts, 1);
+  };
+  for (int64_t i = 0; i < 10; ++i) upsert(i, 10, "first");
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  const auto paused = PausedRewrite::Start(table.table, AllFiles(), &table.clock);
+  ASSERT_THAT(paused, IsOk());
+  for (int64_t i = 0; i < 20; ++i) upsert(i % 7, 7, "between " + std::to_string(i));
+  const auto outcome = paused->Commit(table.table, table.clock);
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_TRUE(outcome->snapshot_id.has_value());
+  EXPECT_THAT(outcome->is_committed, ::testing::Each(true));
+  upsert(3, 9, "after");
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  std::map<int64_t, std::string> found;
+  const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
+  for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
+  EXPECT_EQ(found, expected);
+  EXPECT_THAT(test::Violations(table.table), IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Partitionings, RewriteIndex,
                          ::testing::Values(Partitioning::kNone, Partitioning::kByPart, Partitioning::kByBucket));
 

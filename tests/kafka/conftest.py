@@ -1,5 +1,7 @@
 import pytest
 
+import engines
+from home import needed
 from kafka_broker import Broker
 from registry import Registry
 
@@ -34,3 +36,11 @@ def registry(_registry):
         _registry.start()
     _registry.thaw()
     return _registry
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory):
+    needed("FRAZIL_SPARK_JAR")
+    session = engines.spark_session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()

@@ -7,18 +7,9 @@ import pytest
 
 import engines
 from engines import DuckDB, Frazil
-from home import needed
 from running import COLUMNS, UserKv, pipeline, write_config
 
 TABLE = "apps.user_kv"
-
-
-@pytest.fixture(scope="module")
-def spark_session(tmp_path_factory):
-    needed("FRAZIL_SPARK_JAR")
-    session = engines.spark_session(tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include <unistd.h>
+
 namespace frazil {
 namespace {
 
@@ -32,12 +34,16 @@ void SyncPoint::Notify(std::string_view name) {
 }
 
 void SyncPoint::ArmFromEnvironment() {
-  const char* text = std::getenv("FRAZIL_KILL_AT_WRITE");
-  if (text == nullptr) return;
-  const auto kill_at = std::strtoull(text, nullptr, 10);
+  const char* kill_text = std::getenv("FRAZIL_KILL_AT_WRITE");
+  const char* stop_text = std::getenv("FRAZIL_STOP_AT_FILE");
+  if (kill_text == nullptr && stop_text == nullptr) return;
+  const auto kill_at = kill_text == nullptr ? 0 : std::strtoull(kill_text, nullptr, 10);
+  const auto stop_at = stop_text == nullptr ? 0 : std::strtoull(stop_text, nullptr, 10);
   auto hits = std::make_shared<std::atomic<uint64_t>>(0);
-  Listen([hits, kill_at](std::string_view) {
+  auto files = std::make_shared<std::atomic<uint64_t>>(0);
+  Listen([hits, files, kill_at, stop_at](std::string_view name) {
     if (hits->fetch_add(1) + 1 == kill_at) std::raise(SIGKILL);
+    if (name == "local_file.create.after" && files->fetch_add(1) + 1 == stop_at) ::kill(::getpid(), SIGSTOP);
   });
 }
 

@@ -12,7 +12,8 @@ namespace frazil {
 /// release builds and the crash tests kill the very binary that users run. Points exist before and after every durable
 /// write (file, catalog, index). Thread-safe; one listener a process.
 ///
-/// The environment variable FRAZIL_KILL_AT_WRITE=N (read once by ArmFromEnvironment) raises SIGKILL at the N-th hit.
+/// The environment variable FRAZIL_KILL_AT_WRITE=N (read once by ArmFromEnvironment) raises SIGKILL at the N-th hit;
+/// FRAZIL_STOP_AT_FILE=N raises SIGSTOP behind the N-th file that was written, for others to get in between.
 class SyncPoint {
  public:
   using Listener = std::function<void(std::string_view name)>;
@@ -25,7 +26,7 @@ class SyncPoint {
   /// Installs a listener (an empty one disarms). Called on the thread that hits the point.
   static void Listen(Listener listener);
 
-  /// Installs the killing listener when FRAZIL_KILL_AT_WRITE is set. Called once by main.
+  /// Installs the killing or stopping listener when its variable is set. Called once by main.
   static void ArmFromEnvironment();
 
  private:

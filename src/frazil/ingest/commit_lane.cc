@@ -1,6 +1,7 @@
 #include "frazil/ingest/commit_lane.h"
 
 #include "frazil/base/log.h"
+#include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/wait_loop.h"
 
 namespace frazil::ingest {
@@ -73,9 +74,10 @@ Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
       return state;
     };
     auto state = ask();
-    if (state || !MayWaitFor(state.error())) return state;
-    if (!wait.Again(state.error()))
-      return Fail(ErrorCode::kShuttingDown, "stopped before the commit's outcome was known");
+    if (state) return state;
+    const Error error = UnlessItMoved(table_, state.error());
+    if (!MayWaitFor(error)) return tl::unexpected(error);
+    if (!wait.Again(error)) return Fail(ErrorCode::kShuttingDown, "stopped before the commit's outcome was known");
   }
 }
 
@@ -104,7 +106,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
       done.sizes = commit.sizes();
       break;
     }
-    const Error& error = outcome.error();
+    const Error error = UnlessItMoved(table_, outcome.error());
     board_.Change([&](PipelineStatus& status) {
       ++(error.code() == ErrorCode::kCommitConflict ? status.commit_conflicts : status.commit_failures);
     });

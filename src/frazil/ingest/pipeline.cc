@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/pipeline_impl.h"
 #include "frazil/ingest/pipeline_start.h"
 #include "frazil/ingest/start_commit.h"
@@ -108,7 +109,10 @@ Status Pipeline::Impl::Start() {
       if (!wait.Again(why)) return Fail(ErrorCode::kShuttingDown, "stopped while another writer moved the marker");
     }
   }
-  return Patiently(WaitLoop::Until::kStop, [this] { return StartOnce(); });
+  return Patiently(WaitLoop::Until::kStop, [this]() -> Status {
+    Status started = StartOnce();
+    return started ? std::move(started) : tl::unexpected(UnlessItMoved(table_, std::move(started).error()));
+  });
 }
 
 Status Pipeline::Impl::StartOnce() {
