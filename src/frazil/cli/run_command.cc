@@ -7,10 +7,12 @@
 
 #include <unistd.h>
 
+#include "frazil/base/heap_settings.h"
 #include "frazil/base/log.h"
 #include "frazil/cli/commands.h"
 #include "frazil/cli/control.h"
 #include "frazil/cli/interrupt.h"
+#include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
@@ -59,7 +61,8 @@ std::string WriterName() {
 
 void LogEvent(const std::string& pipeline, const std::string& line) {
   const bool is_failure = line.starts_with("failed: ");
-  Log::Write(is_failure ? LogLevel::kError : LogLevel::kInfo, fmt::format("pipeline={} {}", pipeline, line));
+  const LogScope scope("pipeline", pipeline);
+  Log::Write(is_failure ? LogLevel::kError : LogLevel::kInfo, line);
 }
 
 Result<service::PipelineResources> MakeResources(Context& context, const RunOptions& options, Executor& executor) {
@@ -152,6 +155,7 @@ bool WaitUntilEnded(service::PipelineSet& set, const InterruptGuard& interrupt, 
 }
 
 Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
+  KeepFreedHeapSmall();
   FRAZIL_ASSIGN(const OutputFormat format,
                 ParseOutputFormat(context.options().output.empty() ? "none" : context.options().output));
   FRAZIL_ASSIGN(const std::chrono::milliseconds drain, ParseDuration(options.drain_timeout));
@@ -162,7 +166,7 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
     fmt::print(stderr, "{}\n", ErrorLine(configs.error()));
     return ExitCode::kUsage;
   }
-  const std::shared_ptr<io::StorageCounters> storage = context.CountStorage();
+  const auto counters = context.CountRequests();
   FRAZIL_ASSIGN(const service::MetricsSettings metrics, service::ReadMetricsSettings(config->values()));
   FRAZIL_ASSIGN(const service::HttpSettings http, context.http_settings());
   FRAZIL_ASSIGN(const int threads, context.threads());
@@ -181,9 +185,12 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   std::unique_ptr<AddressFile> address;
   if (http.is_enabled) {
     FRAZIL_ASSIGN(server, service::HttpServer::Start(http, set, [&] {
-                    return service::MetricsText(
-                        {.pipelines = set.Reports(), .now_ms = set.NowMs(), .storage = storage.get(), .budget = budget},
-                        metrics);
+                    return service::MetricsText({.pipelines = set.Reports(),
+                                                 .now_ms = set.NowMs(),
+                                                 .storage = &counters->storage,
+                                                 .catalog = &counters->catalog,
+                                                 .budget = budget},
+                                                metrics);
                   }));
     address = std::make_unique<AddressFile>(ControlAddressFile(*config), server->url());
     Log::Info("listening on {}", server->url());
@@ -216,6 +223,7 @@ void AddRunCommand(CLI::App& program, Action& action) {
   command
       ->add_option("--drain-timeout", options->drain_timeout,
                    "After SIGTERM or SIGINT: time to commit what has been read; the rest is replayed at the next start")
+      ->check(Parsed(ParseDuration))
       ->capture_default_str();
   command->add_flag("--upgrade-table", options->upgrade_table,
                     "Upgrade tables of format version 2 (take-over from Flink): row-level deletes become vectors");
