@@ -1,14 +1,17 @@
 """`frazil run` from a real broker and a real registry into tables that other engines read."""
 
+import base64
 import json
 import random
+import re
 import signal
 import threading
 
 import pytest
 
 from engines import DuckDB, Frazil, PyIceberg
-from registry import framed
+from home import ROOT
+from registry import FakeGuard, framed
 from running import COLUMNS, KEY_SCHEMA, VALUE_SCHEMA, Running, UserKv, pipeline, write_config
 from server import wait_until
 
@@ -248,22 +251,82 @@ def test_truncated_topic_is_refused(home, topic, registry, broker):
     assert "reset-offsets" in done.stderr
 
 
-@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_as_java_spells_it(home, topic, registry, broker, mechanism):
-    if mechanism != "PLAIN":
-        broker.add_scram_user("bob", "another secret") if hasattr(broker, "add_scram_user") else pytest.skip(
-            "the broker of these tests has no SCRAM user")
-    user, password = ("alice", "secret word") if mechanism == "PLAIN" else ("bob", "another secret")
+def reached_by(broker, mechanism: str) -> dict:
+    """Source options of a listener with authentication, as Java spells them; and the password."""
+    user, password = {"PLAIN": ("alice", "secret word")}.get(mechanism) or broker.scram_user
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    return {"properties.bootstrap.servers": broker.sasl_bootstrap, "properties.security.protocol": "SASL_PLAINTEXT",
+            "properties.sasl.mechanism": mechanism, "properties.sasl.jaas.config":
+                f'org.apache.kafka.common.security.{module} required username="{user}" password="{password}";'}, password
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_sasl_as_java_spells_it(home, topic, registry, broker, mechanism):
+    source, password = reached_by(broker, mechanism)
     topic.upsert(changes(11, 20))
-    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source={
-        "properties.bootstrap.servers": broker.sasl_bootstrap, "properties.security.protocol": "SASL_PLAINTEXT",
-        "properties.sasl.mechanism": mechanism,
-        "properties.sasl.jaas.config": f'org.apache.kafka.common.security.{module} required username="{user}" password="{password}";'})})
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
     done = run_bounded(home, config)
     expect_equal(home, topic)
     assert password not in done.stderr + done.stdout
     assert password not in home.run("config", "show", "-c", config).stdout
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_a_wrong_password_is_said_without_it(home, topic, registry, broker, mechanism):
+    source, password = reached_by(broker, mechanism)
+    source["properties.sasl.jaas.config"] = source["properties.sasl.jaas.config"].replace(password, "guessed one")
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "uthentication" in done.stderr and "guessed one" not in done.stderr, done.stderr
+
+
+def test_tls_with_a_private_authority(home, topic, registry, broker):
+    topic.upsert(changes(15, 20))
+    tls = {"properties.bootstrap.servers": broker.tls_bootstrap, "properties.security.protocol": "SSL"}
+    trusting = {**tls, "properties.ssl.truststore.type": "PEM", "properties.ssl.truststore.location": str(broker.ca_file)}
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=trusting)})
+    run_bounded(home, config)
+    expect_equal(home, topic)
+    # Who does not know the authority gets no record, and is told why.
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=tls)})
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 3 and "ertificate" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("options, header", [
+    ({"basic-auth.credentials-source": "USER_INFO", "basic-auth.user-info": "alice:se cret"},
+     "Basic " + base64.b64encode(b"alice:se cret").decode()),
+    ({"bearer-auth.credentials-source": "STATIC_TOKEN", "bearer-auth.token": "t0ken"}, "Bearer t0ken"),
+], ids=["basic", "bearer"])
+def test_a_registry_that_wants_to_know_who_asks(home, topic, registry, options, header):
+    """The registry behind a fake guard: a reverse proxy that lets requests through by their credentials."""
+    topic.upsert(changes(16, 20))
+    with FakeGuard(registry, header) as guard:
+        def config_with(**changed):
+            secret = {**options, **changed}
+            source = {f"value.avro-confluent.{key}": value for key, value in {"url": guard.url, **secret}.items()}
+            return write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
+        name = next(key for key in options if not key.endswith("source"))
+        wrong = run_bounded(home, config_with(**{name: "who:knows"}), check=False)
+        assert wrong.returncode == 3 and "401" in wrong.stderr and "knows" not in wrong.stderr, wrong.stderr
+        run_bounded(home, config_with())
+        assert guard.refused > 0
+    expect_equal(home, topic)
+
+
+@pytest.mark.parametrize("properties, named", [
+    ({"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "AWS_MSK_IAM"}, "AWS_MSK_IAM"),
+    ({"properties.security.protocol": "SASL_SSL", "properties.sasl.mechanism": "GSSAPI"}, "GSSAPI"),
+    ({"properties.security.protocol": "SASL_PLAINTEXT", "properties.sasl.jaas.config":
+        "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true;"}, "Krb5LoginModule"),
+])
+def test_what_cannot_be_had_is_refused_by_name_with_a_way_out(home, topic, registry, properties, named):
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=properties)})
+    for call in (["config", "validate", "-c", config], ["run", "-c", config, "--bounded"]):
+        done = home.run(*call, check=False)
+        assert done.returncode == 2 and named in done.stderr, done.stderr
+        assert "SCRAM" in done.stderr, done.stderr  # what to use in its place
 
 
 def test_two_pipelines_and_one_that_fails(home, broker, registry):
@@ -317,6 +380,38 @@ def test_http_endpoints(home, topic, registry):
         running.commit_all(topic)
         assert running.stop(signal.SIGINT)[0] == 130
     expect_equal(home, topic)
+
+
+def test_metrics_are_those_that_the_reference_lists(home, topic, registry):
+    TestPoison().poisoned(topic)
+    topic.upsert([(1, 2, "a", "again"), (1, 4, "b", None)])
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={"decode": "skip"})},
+                          metrics={"detail": "partition"})
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        text = running.ask("/metrics")[1]
+    exported = set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+    reference = (ROOT / "docs/reference/metrics.md").read_text().split("## What to alert on")[0]
+    listed = set(re.findall(r"`(frazil_\w+)", reference))
+    assert {name for name in exported if name.startswith("frazil_")} == listed
+    assert {name for name in exported if not name.startswith("frazil_")} and "`process_*`" in reference
+    # The labels that the reference names are those that are there.
+    for name, labels in re.findall(r"`(frazil_\w+)\{([\w,]+)\}`", reference):
+        samples = re.findall(rf"^{name}(?:_count)?\{{(.*)\}} ", text, re.M)
+        assert samples, name
+        for label in labels.split(","):
+            assert all(f'{label}="' in sample for sample in samples), (name, label)
+
+
+def test_json_logs_have_the_pipeline_as_a_member(home, topic, registry):
+    topic.upsert([(1, 1, 'q"uote', "x")])
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    done = run_bounded(home, config, "--log-format", "json")
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    of_pipeline = [line for line in lines if line.get("pipeline") == "user-kv"]
+    assert any(line["message"].startswith("starts: topic ") for line in of_pipeline), done.stderr
+    assert all({"time", "level", "message"} <= set(line) for line in lines)
+    assert not any("pipeline=" in line["message"] for line in lines)
 
 
 def test_the_example_runs_as_it_stands(home, broker, registry):

@@ -19,15 +19,18 @@ _PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller_port}
-listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port},SSL://127.0.0.1:{tls_port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl_port},SSL://127.0.0.1:{tls_port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT
+ssl.keystore.type=PEM
+ssl.keystore.location={folder}/broker.pem
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
 user_alice="secret word";
 listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 log.dirs={folder}/data
 num.network.threads=2
 num.io.threads=2
@@ -60,23 +63,48 @@ Configuration:
 """
 
 
+def make_certificates(folder: pathlib.Path) -> pathlib.Path:
+    """An authority of our own and a certificate of it for 127.0.0.1, key and certificate in broker.pem. Returns the
+    authority's certificate."""
+    def openssl(*arguments):
+        done = subprocess.run(["openssl", *map(str, arguments)], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "30",
+            "-subj", "/CN=authority of the tests")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "broker.key", "-out", "broker.csr", "-subj", "/CN=localhost")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl("x509", "-req", "-in", "broker.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+            "-extfile", "names", "-out", "broker.crt")
+    (folder / "broker.pem").write_text((folder / "broker.key").read_text() + (folder / "broker.crt").read_text())
+    return folder / "ca.pem"
+
+
 class Broker(Server):
     """Broker and controller in one process. Its port and data stay the same from start to start."""
 
+    scram_user = ("bob", "another secret")
+
     def __init__(self, folder: pathlib.Path):
         super().__init__("kafka", folder)
-        self.port, self.sasl_port, controller_port = free_ports(3)
+        self.port, self.sasl_port, self.tls_port, controller_port = free_ports(4)
         self.bootstrap = f"127.0.0.1:{self.port}"
         self.sasl_bootstrap = f"127.0.0.1:{self.sasl_port}"
+        self.tls_bootstrap = f"127.0.0.1:{self.tls_port}"
+        self.ca_file = make_certificates(folder)
         self.properties = folder / "server.properties"
-        self.properties.write_text(_PROPERTIES.format(port=self.port, sasl_port=self.sasl_port,
+        self.properties.write_text(_PROPERTIES.format(port=self.port, sasl_port=self.sasl_port, tls_port=self.tls_port,
                                                       controller_port=controller_port, folder=folder))
         (folder / "log4j2.yaml").write_text(_LOG)
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         done = subprocess.run([*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c",
-                               self.properties], cwd=folder, capture_output=True, text=True)
+                               self.properties, *self._scram_users()], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         self._admin = None
+
+    def _scram_users(self) -> list:
+        user, password = self.scram_user
+        return [word for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")
+                for word in ("--add-scram", f"{mechanism}=[name={user},password={password}]")]
 
     def _java(self, *options) -> list:
         return [f"{needed('FRAZIL_JRE_DIR')}/bin/java", *options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",

@@ -4,10 +4,12 @@ FRAZIL_SCHEMA_REGISTRY_DIR and FRAZIL_JRE_DIR name the two things it is started 
 """
 
 import base64
+import http.server
 import io
 import json
 import pathlib
 import struct
+import threading
 import urllib.error
 import urllib.request
 
@@ -71,6 +73,57 @@ class Registry(Server):
         if references:
             body["references"] = list(references)
         return self.request(f"/subjects/{subject}/versions", body)["id"]
+
+
+class FakeGuard:
+    """A fake: a reverse proxy before a real registry that lets a request through when its Authorization header is right."""
+
+    def __init__(self, registry: Registry, header: str):
+        self.refused = 0
+        guard = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                self._answer(None)
+
+            def do_POST(self):
+                self._answer(self.rfile.read(int(self.headers["Content-Length"])))
+
+            def _answer(self, body):
+                if self.headers.get("Authorization") != header:
+                    guard.refused += 1
+                    return self._send(401, b'{"error_code": 401, "message": "who are you?"}')
+                asked = urllib.request.Request(registry.origin + self.path, data=body, method=self.command,
+                                               headers={"Content-Type": self.headers.get("Content-Type", "application/json")})
+                try:
+                    with urllib.request.urlopen(asked, timeout=30) as answer:
+                        self._send(answer.status, answer.read())
+                except urllib.error.HTTPError as error:
+                    self._send(error.code, error.read())
+
+            def _send(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = registry.url.replace(str(registry.port), str(self._server.server_address[1]))
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
 
 
 def framed(schema_id: int, schema, value) -> bytes:

@@ -196,10 +196,10 @@ class Translation {
                            {"clientSecret", "sasl.oauthbearer.client.secret"},
                            {"scope", "sasl.oauthbearer.scope"}});
     }
-    return Fail(ErrorCode::kNotSupported,
-                "login module of properties.sasl.jaas.config: PlainLoginModule, ScramLoginModule and "
-                "OAuthBearerLoginModule can be used, not {}",
-                module.class_name);
+    return tl::unexpected(Error(ErrorCode::kNotSupported,
+                                fmt::format("login module of properties.sasl.jaas.config: {}", module.class_name))
+                              .WithHint("PlainLoginModule, ScramLoginModule (SCRAM-SHA-256, SCRAM-SHA-512) and "
+                                        "OAuthBearerLoginModule can be used"));
   }
 
   Status Take(const JaasModule& module, const std::map<std::string, std::string>& names) {
