@@ -180,8 +180,6 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
   FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
   FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
-  // A backfill with a wrong address or password ends with the reason; a service waits for it, and says so in its status.
-  if (resources.is_bounded) FRAZIL_TRY(source->Identity());
   auto registry_requests = std::make_shared<RequestCounters>();
   FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema(), registry_requests));
   FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config, resources));
