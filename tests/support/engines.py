@@ -200,14 +200,14 @@ def duckdb_with_iceberg():
 QUICK_START = "-XX:TieredStopAtLevel=1"  # for tests: a JVM that lives a minute never earns back its second compiler
 
 
-def spark_session(folder: pathlib.Path, java_options=""):
+def spark_session(folder: pathlib.Path, java_options="", memory="1g"):
     """One small local session for a whole test run; nothing listens beyond the loopback."""
     from pyspark.sql import SparkSession
     jars = os.environ["FRAZIL_SPARK_JAR"] + ":" + os.environ["FRAZIL_SQLITE_JDBC_JAR"]
     settings = {
         "spark.driver.extraClassPath": jars,
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:+UseSerialGC {java_options}",
-        "spark.driver.memory": "1g",
+        "spark.driver.memory": memory,
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.local.dir": str(folder),

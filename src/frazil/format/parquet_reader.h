@@ -68,6 +68,8 @@ class ParquetReader {
   ~ParquetReader();
 
   const std::string& path() const;
+  /// For the parquet_*.cc files.
+  const ParquetFile& file() const { return *file_; }
   int64_t num_rows() const;
   const std::vector<ParquetRowGroup>& row_groups() const;
   bool has_field_ids() const;

@@ -8,8 +8,10 @@
 #include <limits>
 
 #include <arrow/util/compression.h>
+#include <parquet/arrow/schema.h>
 
 #include "frazil/base/version.h"
+#include "frazil/format/parquet_error.h"
 
 namespace frazil::format {
 namespace {
@@ -164,6 +166,16 @@ Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::st
   }
   FRAZIL_TRY(ParseBloomSettings(properties, settings));
   return settings;
+}
+
+Result<std::shared_ptr<parquet::SchemaDescriptor>> ToParquetSchema(const arrow::Schema& schema) {
+  parquet::WriterProperties::Builder properties;
+  properties.version(parquet::ParquetVersion::PARQUET_2_6)->enable_store_decimal_as_integer();
+  std::shared_ptr<parquet::SchemaDescriptor> descriptor;
+  FRAZIL_TRY(Check(parquet::arrow::ToParquetSchema(&schema, *properties.build(),
+                                                   *parquet::default_arrow_writer_properties(), &descriptor),
+                   ErrorCode::kInvalidArgument, "columns of a data file"));
+  return descriptor;
 }
 
 std::shared_ptr<parquet::WriterProperties> ToWriterProperties(const ParquetSettings& settings,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <arrow/type_fwd.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
@@ -37,6 +38,9 @@ struct ParquetSettings {
 
 /// kInvalidArgument naming the property, kNotSupported naming a codec that is not built in.
 Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::string>& properties);
+
+/// The columns of a file that is written, as we declare them: decimals as integers where they fit.
+Result<std::shared_ptr<parquet::SchemaDescriptor>> ToParquetSchema(const arrow::Schema& schema);
 
 /// A leaf column as the writer sees it, in the order of the file's columns.
 struct ParquetLeaf {

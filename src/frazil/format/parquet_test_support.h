@@ -51,6 +51,74 @@ inline std::shared_ptr<arrow::RecordBatch> BatchOf(const spec::Schema& schema,
   return arrow::RecordBatch::Make(*arrow_schema, arrays[0]->length(), arrays);
 }
 
+/// Every stored type, nested ones with ids at every level.
+inline spec::SchemaPtr AllTypes() {
+  using spec::Field;
+  using spec::Type;
+  using spec::TypeId;
+  const auto primitive = [](TypeId id) { return Type::Primitive(id); };
+  Field element = MakeField(31, "element", primitive(TypeId::kLong));
+  Field key = MakeField(33, "key", primitive(TypeId::kString), true);
+  Field value = MakeField(34, "value", primitive(TypeId::kDouble));
+  Field deep = MakeField(
+      36, "element",
+      Type::StructOf({MakeField(37, "a", primitive(TypeId::kInt)),
+                      MakeField(38, "b", Type::ListOf(MakeField(39, "element", primitive(TypeId::kString), true)))}));
+  return MakeSchema({
+      MakeField(1, "bo", primitive(TypeId::kBoolean)),
+      MakeField(2, "i", primitive(TypeId::kInt), true),
+      MakeField(3, "l", primitive(TypeId::kLong)),
+      MakeField(4, "f", primitive(TypeId::kFloat)),
+      MakeField(5, "d", primitive(TypeId::kDouble)),
+      MakeField(6, "dec9", Type::DecimalOf(9, 2)),
+      MakeField(7, "dec18", Type::DecimalOf(18, 3)),
+      MakeField(8, "dec38", Type::DecimalOf(38, 10)),
+      MakeField(9, "date", primitive(TypeId::kDate)),
+      MakeField(10, "time", primitive(TypeId::kTime)),
+      MakeField(11, "ts", primitive(TypeId::kTimestamp)),
+      MakeField(12, "tstz", primitive(TypeId::kTimestampTz)),
+      MakeField(13, "tsns", primitive(TypeId::kTimestampNs)),
+      MakeField(14, "tstzns", primitive(TypeId::kTimestampTzNs)),
+      MakeField(15, "s", primitive(TypeId::kString)),
+      MakeField(16, "u", primitive(TypeId::kUuid)),
+      MakeField(17, "fx", Type::FixedOf(3)),
+      MakeField(18, "bin", primitive(TypeId::kBinary)),
+      MakeField(20, "st",
+                Type::StructOf(
+                    {MakeField(21, "x", primitive(TypeId::kInt)), MakeField(22, "y", primitive(TypeId::kString))})),
+      MakeField(30, "li", Type::ListOf(element)),
+      MakeField(32, "m", Type::MapOf(key, value)),
+      MakeField(35, "deep", Type::ListOf(deep)),
+  });
+}
+
+inline std::shared_ptr<arrow::RecordBatch> AllTypesBatch() {
+  return BatchOf(*AllTypes(), {
+                                  "[true, null, false]",
+                                  "[1, -2147483648, 2147483647]",
+                                  "[1, null, -9223372036854775808]",
+                                  "[1.5, null, -2.25]",
+                                  "[1.5, null, -2.25]",
+                                  R"(["1.25", null, "-9999999.99"])",
+                                  R"(["1.250", null, "-999999999999999.999"])",
+                                  R"(["1.2500000000", null, "-9999999999999999999999999999.9999999999"])",
+                                  "[15706, null, -1]",
+                                  "[0, null, 86399999999]",
+                                  "[1356998400000000, null, -1]",
+                                  "[1356998400000000, null, -1]",
+                                  "[1356998400000000000, null, -1]",
+                                  "[1356998400000000000, null, -1]",
+                                  R"(["a", null, "grüße"])",
+                                  R"(["0123456789abcdef", null, "ABCDEFGHIJKLMNOP"])",
+                                  R"(["abc", null, "xyz"])",
+                                  R"(["", null, "bytes"])",
+                                  R"([[1, "y"], null, [null, "z"]])",
+                                  "[[1, 2, null], null, []]",
+                                  R"([[["k", 1.5], ["l", null]], null, []])",
+                                  R"([[[1, ["p", "q"]], null], null, [[2, null]]])",
+                              });
+}
+
 /// Writes batches to a file in `io` at `path`.
 inline Result<ParquetFileResult> WriteBatches(io::FileIO& io, const std::string& path, const spec::SchemaPtr& schema,
                                               const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,

@@ -5,13 +5,13 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/util/key_value_metadata.h>
-#include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/file_writer.h>
 
 #include "frazil/format/parquet_error.h"
 #include "frazil/format/parquet_io.h"
 #include "frazil/format/parquet_leaves.h"
+#include "frazil/format/parquet_row_group_copy.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_settings.h"
 #include "frazil/format/parquet_statistics.h"
@@ -38,6 +38,8 @@ class TrackingContents : public parquet::ParquetFileWriter::Contents {
   }
   parquet::RowGroupWriter* AppendRowGroup() override { return *open_ = inner_->AppendRowGroup(); }
   parquet::RowGroupWriter* AppendBufferedRowGroup() override { return *open_ = inner_->AppendBufferedRowGroup(); }
+  /// A row group that Arrow's writer does not know of.
+  parquet::RowGroupWriter* AppendCopiedRowGroup() { return inner_->AppendRowGroup(); }
   int64_t num_rows() const override { return inner_->num_rows(); }
   int num_columns() const override { return inner_->num_columns(); }
   int num_row_groups() const override { return inner_->num_row_groups(); }
@@ -55,6 +57,11 @@ int64_t PendingBytes(const parquet::RowGroupWriter& row_group) {
   const auto buffered = row_group.estimated_buffered_stats();
   return row_group.total_compressed_bytes() + row_group.total_compressed_bytes_written() + buffered.value_bytes +
          buffered.dict_bytes + buffered.def_level_bytes + buffered.rep_level_bytes;
+}
+
+bool HasNanCount(const parquet::ColumnDescriptor& column) {
+  return column.max_repetition_level() == 0 &&
+         (column.physical_type() == parquet::Type::FLOAT || column.physical_type() == parquet::Type::DOUBLE);
 }
 
 struct LeafColumn {
@@ -104,7 +111,7 @@ class ParquetWriter::Impl {
       FRAZIL_TRY(CheckTypes(batch));
       if (batch.num_rows() == 0) return {};
       const auto rows = arrow::RecordBatch::Make(arrow_schema_, batch.num_rows(), batch.columns());
-      if (writer_ == nullptr) FRAZIL_TRY(Open(rows.get()));
+      if (writer_ == nullptr) FRAZIL_TRY(OpenFor(rows.get()));
       FRAZIL_TRY(CountNans(*rows));
       for (int64_t offset = 0; offset < rows->num_rows(); offset += kMaxRowsPerWrite) {
         FRAZIL_TRY(WriteSlice(*rows->Slice(offset, kMaxRowsPerWrite)));
@@ -113,9 +120,28 @@ class ParquetWriter::Impl {
     });
   }
 
+  Status WriteRowGroup(std::span<const ParquetCopiedRows> rows) {
+    return Guard(ErrorCode::kInternal, kWhat, [&]() -> Status {
+      FRAZIL_ASSIGN(const ParquetRowGroupCopy copy, ParquetRowGroupCopy::Open(rows, leaves_.size()));
+      if (copy.num_rows() == 0) return {};
+      if (writer_ == nullptr) FRAZIL_TRY(OpenFor(copy));
+      // Arrow's writer keeps a pointer to the row group that it wrote last.
+      if (open_row_group_ != nullptr) return Fail(ErrorCode::kInternal, "rows are copied behind written ones");
+      parquet::RowGroupWriter* const row_group = contents_->AppendCopiedRowGroup();
+      for (const LeafColumn& leaf : leaves_) {
+        parquet::ColumnWriter* const column = row_group->NextColumn();
+        FRAZIL_ASSIGN(const int64_t nans, copy.CopyColumn(static_cast<size_t>(row_group->current_column()), *column));
+        if (HasNanCount(*column->descr())) nan_value_counts_[leaf.id] += nans;
+      }
+      row_group->Close();
+      num_rows_ += copy.num_rows();
+      return {};
+    });
+  }
+
   Result<ParquetFileResult> Finish() {
     return Guard(ErrorCode::kInternal, kWhat, [&]() -> Result<ParquetFileResult> {
-      if (writer_ == nullptr) FRAZIL_TRY(Open(nullptr));
+      if (writer_ == nullptr) FRAZIL_TRY(OpenFor(nullptr));
       FRAZIL_TRY(Check(writer_->Close(), ErrorCode::kInternal, kWhat));
       const std::shared_ptr<parquet::FileMetaData> metadata = writer_->metadata();
       ParquetFileResult result;
@@ -155,21 +181,30 @@ class ParquetWriter::Impl {
   }
 
   /// `first` (may be null) shows which columns repeat.
-  Status Open(const arrow::RecordBatch* first) {
-    std::vector<ParquetLeaf> leaves;
-    for (const LeafColumn& leaf : leaves_) leaves.push_back({.full_name = leaf.full_name});
+  Status OpenFor(const arrow::RecordBatch* first) {
+    std::vector<ParquetLeaf> leaves = NamedLeaves();
     if (first != nullptr) {
       FRAZIL_TRY(VisitLeaves(*first, [&](size_t leaf, const arrow::Array& array, bool) {
         leaves[leaf].repeats = LooksRepetitive(array);
       }));
     }
-    const auto arrow_properties = parquet::ArrowWriterProperties::Builder().build();
-    parquet::WriterProperties::Builder schema_properties;
-    schema_properties.version(parquet::ParquetVersion::PARQUET_2_6)->enable_store_decimal_as_integer();
-    std::shared_ptr<parquet::SchemaDescriptor> descriptor;
-    FRAZIL_TRY(Check(parquet::arrow::ToParquetSchema(arrow_schema_.get(), *schema_properties.build(), *arrow_properties,
-                                                     &descriptor),
-                     ErrorCode::kInvalidArgument, kWhat));
+    return Open(leaves);
+  }
+
+  Status OpenFor(const ParquetRowGroupCopy& first) {
+    std::vector<ParquetLeaf> leaves = NamedLeaves();
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf) leaves[leaf].repeats = first.Repeats(leaf);
+    return Open(leaves);
+  }
+
+  std::vector<ParquetLeaf> NamedLeaves() const {
+    std::vector<ParquetLeaf> leaves;
+    for (const LeafColumn& leaf : leaves_) leaves.push_back({.full_name = leaf.full_name});
+    return leaves;
+  }
+
+  Status Open(const std::vector<ParquetLeaf>& leaves) {
+    FRAZIL_ASSIGN(const std::shared_ptr<parquet::SchemaDescriptor> descriptor, ToParquetSchema(*arrow_schema_));
     if (static_cast<size_t>(descriptor->num_columns()) != leaves.size()) {
       return Fail(ErrorCode::kInternal, "file has {} leaf columns, but its schema {}", descriptor->num_columns(),
                   leaves.size());
@@ -178,9 +213,11 @@ class ParquetWriter::Impl {
     const auto root = std::static_pointer_cast<parquet::schema::GroupNode>(descriptor->schema_root());
     auto inner = parquet::ParquetFileWriter::Open(ToArrowStream(file_.get()), root, properties);
     auto outer = std::make_unique<parquet::ParquetFileWriter>();
-    outer->Open(std::make_unique<TrackingContents>(std::move(inner), root, &open_row_group_));
+    auto contents = std::make_unique<TrackingContents>(std::move(inner), root, &open_row_group_);
+    contents_ = contents.get();
+    outer->Open(std::move(contents));
     FRAZIL_TRY(Check(parquet::arrow::FileWriter::Make(arrow::default_memory_pool(), std::move(outer), arrow_schema_,
-                                                      arrow_properties, &writer_),
+                                                      parquet::default_arrow_writer_properties(), &writer_),
                      ErrorCode::kInternal, kWhat));
     auto footer = std::make_shared<arrow::KeyValueMetadata>();
     footer->Append(kIcebergSchemaKey, spec::WriteSchemaJson(*schema_));
@@ -216,6 +253,7 @@ class ParquetWriter::Impl {
   std::map<spec::FieldId, int64_t> nan_value_counts_;
   parquet::RowGroupWriter* open_row_group_ = nullptr;
   std::unique_ptr<parquet::arrow::FileWriter> writer_;  // uses the members above
+  TrackingContents* contents_ = nullptr;                // of writer_
   int64_t row_group_rows_ = 0;
   int64_t num_rows_ = 0;
 };
@@ -233,6 +271,7 @@ ParquetWriter::ParquetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 ParquetWriter::~ParquetWriter() = default;
 const std::shared_ptr<arrow::Schema>& ParquetWriter::arrow_schema() const { return impl_->arrow_schema(); }
 Status ParquetWriter::Write(const arrow::RecordBatch& batch) { return impl_->Write(batch); }
+Status ParquetWriter::WriteRowGroup(std::span<const ParquetCopiedRows> rows) { return impl_->WriteRowGroup(rows); }
 int64_t ParquetWriter::bytes_so_far() const { return impl_->bytes_so_far(); }
 int64_t ParquetWriter::num_rows() const { return impl_->num_rows(); }
 Result<ParquetFileResult> ParquetWriter::Finish() { return impl_->Finish(); }

@@ -2,12 +2,14 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <arrow/type_fwd.h>
 
 #include "frazil/base/result.h"
+#include "frazil/format/parquet_copy.h"
 #include "frazil/format/parquet_metrics.h"
 #include "frazil/io/file_io.h"
 #include "frazil/spec/schema.h"
@@ -51,6 +53,11 @@ class ParquetWriter {
 
   /// kInvalidArgument when a column's type differs or a required one holds a null.
   Status Write(const arrow::RecordBatch& batch);
+
+  /// Writes rows of other files, in this order, as one row group, column by column: some pages at a time are in memory.
+  /// The plans are for this writer's schema. A column gets a dictionary where most of what is copied has one. Only before
+  /// the first Write(). What is wrong with a file is kCorruptData naming it.
+  Status WriteRowGroup(std::span<const ParquetCopiedRows> rows);
 
   /// Bytes written and pending, for rolling: at most one batch behind, within a few percent.
   int64_t bytes_so_far() const;

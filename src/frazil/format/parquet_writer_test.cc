@@ -31,69 +31,6 @@ std::unique_ptr<parquet::ParquetFileReader> OpenRaw(const io::FileIO& io) {
   return parquet::ParquetFileReader::Open(ToArrowFile(std::move(file)));
 }
 
-/// Every stored type, nested ones with ids at every level.
-spec::SchemaPtr AllTypes() {
-  Field element = MakeField(31, "element", Of(TypeId::kLong));
-  Field key = MakeField(33, "key", Of(TypeId::kString), true);
-  Field value = MakeField(34, "value", Of(TypeId::kDouble));
-  Field deep = MakeField(
-      36, "element",
-      Type::StructOf({MakeField(37, "a", Of(TypeId::kInt)),
-                      MakeField(38, "b", Type::ListOf(MakeField(39, "element", Of(TypeId::kString), true)))}));
-  return MakeSchema({
-      MakeField(1, "bo", Of(TypeId::kBoolean)),
-      MakeField(2, "i", Of(TypeId::kInt), true),
-      MakeField(3, "l", Of(TypeId::kLong)),
-      MakeField(4, "f", Of(TypeId::kFloat)),
-      MakeField(5, "d", Of(TypeId::kDouble)),
-      MakeField(6, "dec9", Type::DecimalOf(9, 2)),
-      MakeField(7, "dec18", Type::DecimalOf(18, 3)),
-      MakeField(8, "dec38", Type::DecimalOf(38, 10)),
-      MakeField(9, "date", Of(TypeId::kDate)),
-      MakeField(10, "time", Of(TypeId::kTime)),
-      MakeField(11, "ts", Of(TypeId::kTimestamp)),
-      MakeField(12, "tstz", Of(TypeId::kTimestampTz)),
-      MakeField(13, "tsns", Of(TypeId::kTimestampNs)),
-      MakeField(14, "tstzns", Of(TypeId::kTimestampTzNs)),
-      MakeField(15, "s", Of(TypeId::kString)),
-      MakeField(16, "u", Of(TypeId::kUuid)),
-      MakeField(17, "fx", Type::FixedOf(3)),
-      MakeField(18, "bin", Of(TypeId::kBinary)),
-      MakeField(20, "st",
-                Type::StructOf({MakeField(21, "x", Of(TypeId::kInt)), MakeField(22, "y", Of(TypeId::kString))})),
-      MakeField(30, "li", Type::ListOf(element)),
-      MakeField(32, "m", Type::MapOf(key, value)),
-      MakeField(35, "deep", Type::ListOf(deep)),
-  });
-}
-
-std::shared_ptr<arrow::RecordBatch> AllTypesBatch() {
-  return BatchOf(*AllTypes(), {
-                                  "[true, null, false]",
-                                  "[1, -2147483648, 2147483647]",
-                                  "[1, null, -9223372036854775808]",
-                                  "[1.5, null, -2.25]",
-                                  "[1.5, null, -2.25]",
-                                  R"(["1.25", null, "-9999999.99"])",
-                                  R"(["1.250", null, "-999999999999999.999"])",
-                                  R"(["1.2500000000", null, "-9999999999999999999999999999.9999999999"])",
-                                  "[15706, null, -1]",
-                                  "[0, null, 86399999999]",
-                                  "[1356998400000000, null, -1]",
-                                  "[1356998400000000, null, -1]",
-                                  "[1356998400000000000, null, -1]",
-                                  "[1356998400000000000, null, -1]",
-                                  R"(["a", null, "grüße"])",
-                                  R"(["0123456789abcdef", null, "ABCDEFGHIJKLMNOP"])",
-                                  R"(["abc", null, "xyz"])",
-                                  R"(["", null, "bytes"])",
-                                  R"([[1, "y"], null, [null, "z"]])",
-                                  "[[1, 2, null], null, []]",
-                                  R"([[["k", 1.5], ["l", null]], null, []])",
-                                  R"([[[1, ["p", "q"]], null], null, [[2, null]]])",
-                              });
-}
-
 TEST(ParquetWriter, RoundTripsEveryTypeWithNullsAndNesting) {
   const auto schema = AllTypes();
   const auto batch = AllTypesBatch();

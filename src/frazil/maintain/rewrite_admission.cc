@@ -20,8 +20,11 @@ void RewriteAdmission::Leave() {
 Result<RewriteAdmission::Room> RewriteAdmission::Enter(int64_t wish, int64_t least) {
   if (budget_ == nullptr) return Room(nullptr, {}, wish);
   std::unique_lock lock(mutex_);
+  // What others than groups hold is not ours to divide.
+  if (num_inside_ == 0) shared_bytes_ = budget_->limit_bytes() - budget_->used_bytes();
+  const int64_t most = std::max(least, std::min(wish, shared_bytes_ / lanes_));
   for (;;) {
-    const int64_t room = std::clamp(budget_->limit_bytes() - budget_->used_bytes(), least, std::max(least, wish));
+    const int64_t room = std::clamp(budget_->limit_bytes() - budget_->used_bytes(), least, most);
     auto reserved = budget_->Reserve(room, "rewriting a file group");
     if (reserved) {
       ++num_inside_;

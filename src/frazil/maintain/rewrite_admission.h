@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -14,8 +15,10 @@ namespace frazil::maintain {
 /// wishes, or what is left if it can do with that, or waits for another to end. Thread-safe.
 class RewriteAdmission {
  public:
-  /// `budget` may be null: no limit.
-  explicit RewriteAdmission(MemoryBudget* budget) : budget_(budget) {}
+  /// `budget` may be null: no limit. `lanes`: groups that run at a time; each gets its part at most, or the first would
+  /// leave the others what makes them sort in hundreds of runs.
+  explicit RewriteAdmission(MemoryBudget* budget, size_t lanes = 1)
+      : budget_(budget), lanes_(static_cast<int64_t>(std::max<size_t>(lanes, 1))) {}
 
   /// Room of a group while it runs; given back when this object goes.
   class Room {
@@ -37,7 +40,7 @@ class RewriteAdmission {
     int64_t bytes_ = 0;
   };
 
-  /// Between `least` and `wish` bytes. kResourceExhausted when not even `least` fits and no group of ours would give
+  /// Between `least` and `wish` bytes, no more than a lane's part. kResourceExhausted when not even `least` fits and no group of ours would give
   /// anything back.
   Result<Room> Enter(int64_t wish, int64_t least);
 
@@ -45,9 +48,11 @@ class RewriteAdmission {
   void Leave();
 
   MemoryBudget* const budget_;
+  const int64_t lanes_;
   std::mutex mutex_;
   std::condition_variable left_;
-  int num_inside_ = 0;  // guarded by mutex_
+  int num_inside_ = 0;        // guarded by mutex_
+  int64_t shared_bytes_ = 0;  // what groups had to divide when none was inside; guarded by mutex_
 };
 
 }  // namespace frazil::maintain

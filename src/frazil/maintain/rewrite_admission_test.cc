@@ -21,6 +21,19 @@ TEST(RewriteAdmission, GivesWhatIsWishedOrWhatIsLeft) {
   EXPECT_EQ(second->bytes(), 30);
 }
 
+TEST(RewriteAdmission, GroupsThatRunAtATimeShareAlike) {
+  MemoryBudget budget(120);
+  auto foreign = budget.Reserve(20, "another part of the process");
+  ASSERT_THAT(foreign, IsOk());
+  RewriteAdmission admission(&budget, 2);
+  auto first = admission.Enter(90, 20);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_EQ(first->bytes(), 50);
+  auto second = admission.Enter(90, 20);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(second->bytes(), 50);
+}
+
 TEST(RewriteAdmission, AGroupWaitsForAnotherToEnd) {
   MemoryBudget budget(100);
   RewriteAdmission admission(&budget);

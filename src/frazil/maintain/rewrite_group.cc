@@ -5,8 +5,10 @@
 #include <arrow/api.h>
 
 #include "frazil/base/uuid.h"
+#include "frazil/maintain/rewrite_copy.h"
 #include "frazil/maintain/rewrite_output.h"
 #include "frazil/maintain/rewrite_sorter.h"
+#include "frazil/scan/deleted_rows.h"
 #include "frazil/scan/file_reader.h"
 
 namespace frazil::maintain {
@@ -29,6 +31,8 @@ class GroupRewrite {
   Status DescribePlan();
   Result<RewrittenSource> Describe(const table::FileScanTask& task) const;
   Status MakeOutputs();
+  Status CopySources();
+  Status WriteCopies(CopyQueue& queue);
   Status ReadSource(uint32_t index);
   Status Take(uint32_t index, const arrow::RecordBatch& rows);
   Status WriteSorted();
@@ -49,6 +53,7 @@ class GroupRewrite {
   int64_t next_position_ = 0;  ///< of the source that is being read: behind the last row that was seen
   std::unique_ptr<RewriteOutputs> outputs_;
   std::unique_ptr<RewriteSorter> sorter_;  ///< null: rows keep their order
+  std::vector<uint32_t> read_sources_;     ///< those that are not copied
 };
 
 Status GroupRewrite::CheckStop() const {
@@ -118,6 +123,7 @@ Status GroupRewrite::MakeOutputs() {
   const bool is_sorted = group_.is_move || plan_.sort_order.is_sorted();
   const int64_t shared = room - kReadBytes;
   options.row_group_bytes = std::clamp(shared / (is_sorted ? 4 : 2), kSmallestRowGroup, kRowGroupBytes);
+  options.copied_row_group_bytes = std::max(shared, kSmallestRowGroup);
   if (is_sorted) {
     FRAZIL_ASSIGN(sorter_, RewriteSorter::Make({.schema = plan_.scan->schema,
                                                 .num_lineage_columns = has_lineage_ ? 2 : 0,
@@ -148,6 +154,37 @@ Status GroupRewrite::Take(uint32_t index, const arrow::RecordBatch& rows) {
   if (sorter_ != nullptr) return sorter_->Add(index, *carried);
   FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(PartitionOf(index), *carried));
   source.carried.Add(place.output, place.start, rows.num_rows());
+  return {};
+}
+
+Status GroupRewrite::WriteCopies(CopyQueue& queue) {
+  FRAZIL_TRY(CheckStop());
+  std::vector<uint32_t> sources;
+  const std::vector<format::ParquetCopiedRows> rows = queue.Take(outputs_->row_group_room_bytes(), sources);
+  FRAZIL_ASSIGN(RewriteOutputs::Place place, outputs_->WriteRowGroup(PartitionOf(sources.front()), rows));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    result_.sources[sources[i]].carried.Add(place.output, place.start, rows[i].num_rows);
+    place.start += rows[i].num_rows;
+  }
+  return {};
+}
+
+/// Writes what can be copied column by column, and leaves the rest to ReadSource().
+Status GroupRewrite::CopySources() {
+  CopyQueue queue;
+  for (uint32_t i = 0; i < result_.sources.size(); ++i) {
+    const table::FileScanTask& task = plan_.scan->tasks[group_.tasks[i]];
+    FRAZIL_ASSIGN(const auto plan,
+                  PlanCopy(*table_.io(), *plan_.scan, task, outputs_->file_schema(), resources_.min_copied_file_bytes));
+    if (plan == nullptr) {
+      read_sources_.push_back(i);
+      continue;
+    }
+    FRAZIL_ASSIGN(result_.sources[i].dropped, scan::DeletedRows(table_.io(), *plan_.scan, task, *equality_));
+    queue.Add(i, plan, result_.sources[i].dropped);
+    while (queue.Fills(outputs_->row_group_room_bytes())) FRAZIL_TRY(WriteCopies(queue));
+  }
+  while (!queue.empty()) FRAZIL_TRY(WriteCopies(queue));
   return {};
 }
 
@@ -209,8 +246,13 @@ Result<RewrittenGroup> GroupRewrite::Run() {
     result_.sources.push_back(std::move(source));
   }
   FRAZIL_TRY(MakeOutputs());
-  for (uint32_t i = 0; i < result_.sources.size(); ++i) FRAZIL_TRY(ReadSource(i));
-  if (sorter_ != nullptr) FRAZIL_TRY(WriteSorted());
+  if (sorter_ == nullptr) {
+    FRAZIL_TRY(CopySources());
+    for (const uint32_t source : read_sources_) FRAZIL_TRY(ReadSource(source));
+  } else {
+    for (uint32_t i = 0; i < result_.sources.size(); ++i) FRAZIL_TRY(ReadSource(i));
+    FRAZIL_TRY(WriteSorted());
+  }
   FRAZIL_ASSIGN(result_.outputs, outputs_->Finish());
   result_.keeps_partition = !group_.is_move;
   result_.finished_at_ms = (resources_.clock == nullptr ? Clock::System() : *resources_.clock).NowMs();

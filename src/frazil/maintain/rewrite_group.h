@@ -63,10 +63,13 @@ struct RewriteResources {
   Clock* clock = nullptr;
   std::string temp_directory;
   const std::atomic<bool>* stop = nullptr;
+  /// Smaller files are decoded and encoded row by row: opening each of their columns would cost more.
+  int64_t min_copied_file_bytes = int64_t{256} << 10;
 };
 
 /// Streams the files of one group, without their deleted rows, into its outputs (maintenance.md sections 1, 3): the rows
 /// in the table's current schema, each with its exact `_row_id` and `_last_updated_sequence_number` in stored columns.
+/// Rows that are not sorted go column by column where their file allows it (maintain/rewrite_copy.h), the others follow.
 /// Equality delete files are read once for all groups of a plan. On failure the outputs are deleted.
 Result<RewrittenGroup> RewriteGroup(const table::Table& table, const RewritePlan& plan, const RewritePlan::Group& group,
                                     const std::shared_ptr<scan::EqualityDeletes>& equality_deletes,

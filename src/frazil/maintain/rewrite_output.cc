@@ -48,6 +48,8 @@ Result<std::unique_ptr<RewriteOutputs>> RewriteOutputs::Make(std::shared_ptr<io:
   std::unique_ptr<RewriteOutputs> outputs(new RewriteOutputs(std::move(io), std::move(metadata), std::move(options),
                                                              std::move(file_schema), std::move(metrics),
                                                              std::move(names)));
+  const int64_t most_copied = outputs->options_.copied_row_group_bytes;
+  outputs->copied_row_group_bytes_ = most_copied > 0 ? std::min(most_copied, wanted) : wanted;
   if (const int64_t most = outputs->options_.row_group_bytes; most > 0 && most < wanted) {
     outputs->write_options_.properties[kRowGroupBytes] = std::to_string(most);
   }
@@ -79,14 +81,33 @@ Status RewriteOutputs::Open(const spec::PartitionTuple& partition) {
   return {};
 }
 
+Status RewriteOutputs::OpenFor(const spec::PartitionTuple& partition) {
+  if (writer_ != nullptr && !spec::PartitionTupleEqual()(files_.back().partition, partition)) FRAZIL_TRY(Close());
+  return writer_ == nullptr ? Open(partition) : Status();
+}
+
 Result<RewriteOutputs::Place> RewriteOutputs::Write(const spec::PartitionTuple& partition,
                                                     const arrow::RecordBatch& rows) {
-  if (writer_ != nullptr && !spec::PartitionTupleEqual()(files_.back().partition, partition)) FRAZIL_TRY(Close());
-  if (writer_ == nullptr) FRAZIL_TRY(Open(partition));
+  FRAZIL_TRY(OpenFor(partition));
   const Place place{static_cast<uint32_t>(files_.size() - 1), writer_->num_rows()};
   FRAZIL_TRY(writer_->Write(*arrow::RecordBatch::Make(writer_->arrow_schema(), rows.num_rows(), rows.columns())));
   if (writer_->bytes_so_far() >= options_.roll_at_bytes) FRAZIL_TRY(Close());
   return place;
+}
+
+Result<RewriteOutputs::Place> RewriteOutputs::WriteRowGroup(const spec::PartitionTuple& partition,
+                                                            std::span<const format::ParquetCopiedRows> rows) {
+  FRAZIL_TRY(OpenFor(partition));
+  const Place place{static_cast<uint32_t>(files_.size() - 1), writer_->num_rows()};
+  FRAZIL_TRY(writer_->WriteRowGroup(rows));
+  if (writer_->bytes_so_far() >= options_.roll_at_bytes) FRAZIL_TRY(Close());
+  return place;
+}
+
+int64_t RewriteOutputs::row_group_room_bytes() const {
+  constexpr int64_t kSmallestShare = 16;  // of a file; what is missing to its end may be less
+  const int64_t in_file = options_.roll_at_bytes - (writer_ == nullptr ? 0 : writer_->bytes_so_far());
+  return std::min(copied_row_group_bytes_, std::max(in_file, options_.roll_at_bytes / kSmallestShare));
 }
 
 Status RewriteOutputs::Close() {

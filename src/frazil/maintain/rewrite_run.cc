@@ -71,7 +71,10 @@ Status RewriteRun::CommitLeftGroups() {
 }
 
 Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished) {
-  RewriteAdmission admission(context_.budget);
+  const size_t num_threads = context_.executor == nullptr ? 1 : static_cast<size_t>(context_.executor->num_threads());
+  const size_t lanes =
+      std::min({end - begin, static_cast<size_t>(options_.max_concurrent_file_group_rewrites), num_threads});
+  RewriteAdmission admission(context_.budget, lanes);
   const RewriteResources resources{
       .admission = &admission, .clock = &clock(), .temp_directory = context_.temp_directory, .stop = context_.stop};
   const auto& deletes = plan.scan->deletes->deletes();
@@ -113,9 +116,6 @@ Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, st
       Progress("rewriting");
     }
   };
-  const size_t num_threads = context_.executor == nullptr ? 1 : static_cast<size_t>(context_.executor->num_threads());
-  const size_t lanes =
-      std::min({end - begin, static_cast<size_t>(options_.max_concurrent_file_group_rewrites), num_threads});
   return ParallelFor(context_.executor, lanes, run_lane);
 }
 

@@ -72,13 +72,14 @@ Result<std::vector<uint32_t>> RewriteSorter::PartitionsOf(const arrow::RecordBat
 
 Status RewriteSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
   if (num_rows_.size() <= source) num_rows_.resize(source + 1);
-  std::vector<Bytes> keys(static_cast<size_t>(rows.num_rows()));
+  keys_.resize(static_cast<size_t>(rows.num_rows()));
+  for (Bytes& key : keys_) key.clear();
   if (partitioner_) {
     FRAZIL_ASSIGN(const std::vector<uint32_t> partition_of, PartitionsOf(rows));
-    for (size_t i = 0; i < keys.size(); ++i) AppendBig(keys[i], partition_of[i]);
+    for (size_t i = 0; i < keys_.size(); ++i) AppendBig(keys_[i], partition_of[i]);
   }
-  FRAZIL_TRY(key_.AppendTo(rows, keys));
-  FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, WithSortColumns(rows, keys, source, num_rows_[source]));
+  FRAZIL_TRY(key_.AppendTo(rows, keys_));
+  FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, WithSortColumns(rows, keys_, source, num_rows_[source]));
   num_rows_[source] += rows.num_rows();
   buffer_bytes_ += arrow::util::TotalBufferSize(*batch) + rows.num_rows() * 24;
   buffer_.push_back(std::move(batch));

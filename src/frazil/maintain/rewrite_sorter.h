@@ -71,6 +71,7 @@ class RewriteSorter {
   std::unordered_map<spec::PartitionTuple, uint32_t, spec::PartitionTupleHash, spec::PartitionTupleEqual> ordinals_;
   std::vector<spec::PartitionTuple> partitions_;  ///< by ordinal: in the order of their first row
 
+  std::vector<Bytes> keys_;  ///< of the batch at hand; kept for their memory
   std::vector<int64_t> num_rows_;
   std::vector<std::shared_ptr<arrow::RecordBatch>> buffer_;  ///< rows with key, source and ordinal behind them
   int64_t buffer_bytes_ = 0;

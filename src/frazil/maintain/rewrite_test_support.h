@@ -61,7 +61,8 @@ inline RewriteOptions AllFiles() {
   return options;
 }
 
-/// A rewrite stopped between its phases, so that others get in between.
+/// A rewrite stopped between its phases, so that others get in between. Files are copied column by column, where
+/// RewriteDataFiles reads files as small as those of tests.
 struct PausedRewrite {
   std::vector<RewrittenGroup> groups;
 
@@ -70,7 +71,8 @@ struct PausedRewrite {
     FRAZIL_ASSIGN(const RewritePlan plan, PlanRewrite(table, options));
     const auto equality = std::make_shared<scan::EqualityDeletes>(table.io());
     for (const RewritePlan::Group& group : plan.groups) {
-      FRAZIL_ASSIGN(RewrittenGroup done, RewriteGroup(table, plan, group, equality, {.clock = clock}));
+      FRAZIL_ASSIGN(RewrittenGroup done,
+                    RewriteGroup(table, plan, group, equality, {.clock = clock, .min_copied_file_bytes = 0}));
       paused.groups.push_back(std::move(done));
     }
     return paused;

@@ -144,13 +144,18 @@ Result<std::shared_ptr<arrow::RecordBatch>> FileColumns::Complete(const arrow::R
   return arrow::RecordBatch::Make(schema_, read.num_rows(), std::move(columns));
 }
 
-Result<ArrayPtr> FileColumns::MakeMissing(const spec::Field& field, int64_t num_rows) const {
+Result<spec::Value> FileColumns::ValueWhereMissing(const spec::Field& field) const {
   const spec::Value* constant = PartitionConstant(*plan_->metadata, data_file_->file, field.id);
   const spec::Value& value = constant != nullptr ? *constant : field.initial_default;
   if (field.required && spec::IsNull(value)) {
     return Fail(ErrorCode::kInvalidTable, "required column '{}' is missing and has no default: {}", field.name,
                 data_file_->file.file_path);
   }
+  return value;
+}
+
+Result<ArrayPtr> FileColumns::MakeMissing(const spec::Field& field, int64_t num_rows) const {
+  FRAZIL_ASSIGN(const spec::Value value, ValueWhereMissing(field));
   return format::MakeConstantArray(field.type, value, num_rows);
 }
 

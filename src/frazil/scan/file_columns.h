@@ -48,6 +48,10 @@ class FileColumns {
   /// Of the completed batches.
   const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
 
+  /// What a table column has in every row when the file lacks it: its partition constant, else its initial default, else
+  /// null. kInvalidTable when it is required and has neither.
+  Result<spec::Value> ValueWhereMissing(const spec::Field& field) const;
+
   /// The asked-for columns of rows that were read as wanted() says. kInvalidTable for a required column without a value.
   Result<std::shared_ptr<arrow::RecordBatch>> Complete(const arrow::RecordBatch& read,
                                                        const RowPositions& positions) const;
