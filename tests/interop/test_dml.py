@@ -107,3 +107,19 @@ def test_a_replaced_table_reads_the_same_everywhere(home, all_engines):
     assert all_engines.spark.rows(TABLE, ["fresh"]) == [(True,)]
     home.sql(f"UPDATE {TABLE} SET fresh = false")
     assert all_engines.spark.rows(TABLE, ["fresh"]) == [(False,)]
+
+
+def test_large_and_small_vectors_of_one_puffin_are_each_read_for_their_own_file(home, all_engines):
+    """Sizes in both orders of the files' names: DuckDB took a large vector for the small ones behind it."""
+    home.sql("CREATE NAMESPACE IF NOT EXISTS shop")
+    home.sql("CREATE TABLE shop.mixed (file INT, i INT)")
+    rows_of_file = [500, 20_000, 400, 20_000, 300, 12_000]
+    for file, rows in enumerate(rows_of_file):
+        home.sql(f"INSERT INTO shop.mixed SELECT {file}, i FROM range({rows}) t(i)")
+    home.sql("DELETE FROM shop.mixed WHERE (i * 7919) % 10 < 3 AND (file <> 5 OR i % 3 = 0)")
+    vectors = home.sql("SELECT count(*) AS vectors, count(DISTINCT file_path) AS puffins FROM shop.mixed.delete_files")
+    assert vectors == [{"vectors": 6, "puffins": 1}]
+    expected = sorted(((file, i) for file, rows in enumerate(rows_of_file) for i in range(rows)
+                       if not ((i * 7919) % 10 < 3 and (file != 5 or i % 3 == 0))), key=repr)
+    for engine in all_engines.all:
+        assert engine.rows("shop.mixed", ["file", "i"]) == expected, engine.name

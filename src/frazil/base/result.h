@@ -34,4 +34,4 @@ using Status = tl::expected<void, Error>;
 #define FRAZIL_ASSIGN_INNER(result, declaration, expression)                        \
   auto&& result = (expression);                                                     \
   if (!result) return ::tl::unexpected<::frazil::Error>(std::move(result).error()); \
-  declaration = *std::move(result)
+  declaration = *std::forward<decltype(result)>(result)

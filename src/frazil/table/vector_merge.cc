@@ -232,7 +232,12 @@ Status VectorMerge::WritePuffins() {
   return {};
 }
 
+/// Small blobs first, and their entries in the same order: DuckDB's reader fetches a blob together with what lies between it
+/// and a range it has already, if that is no more than the blob, and then takes the start of what it fetched for the blobs
+/// in between (docs/decisions/0006-blobs-by-size.md).
 Status VectorMerge::WritePuffin(FileNames& names, std::span<NewVector> vectors) {
+  std::stable_sort(vectors.begin(), vectors.end(),
+                   [](const NewVector& left, const NewVector& right) { return left.blob.size() < right.blob.size(); });
   const std::string path = names.NextPuffin();
   FRAZIL_ASSIGN(auto file, base_.io()->Create(path));
   result_.puffin_paths.push_back(path);

@@ -104,6 +104,23 @@ TEST(MergeDeletes, VectorsShareAPuffinPerPartitionUpToTheLimit) {
   EXPECT_THAT(sizes, testing::UnorderedElementsAre(3, 1, 2));
 }
 
+TEST(MergeDeletes, SmallVectorsLieBeforeLargeOnesAndAreListedInThatOrder) {
+  TestTable test;
+  ASSERT_THAT(Append(test, {DataFileOf("a", 500), DataFileOf("b", 5), DataFileOf("c", 50)}), IsOk());
+  std::map<std::string, std::vector<int64_t>> deletes = {{"b", {1}}};
+  for (int64_t i = 0; i < 400; ++i) deletes["a"].push_back(i * 5 / 4);
+  for (int64_t i = 0; i < 20; ++i) deletes["c"].push_back(i * 2);
+  ASSERT_THAT(Delete(test, deletes), IsOk());
+  std::vector<std::string> order;
+  int64_t end = 4;
+  for (const LiveDelete& vector : test.Live().delete_files) {
+    order.push_back(*vector.file.referenced_data_file);
+    EXPECT_EQ(*vector.file.content_offset, end);
+    end += *vector.file.content_size_in_bytes;
+  }
+  EXPECT_THAT(order, ElementsAre("b", "c", "a"));
+}
+
 TEST(MergeDeletes, SiblingsMoveAlongSoThatAPuffinIsWhollyLiveOrWhollyDead) {
   TestTable test;
   ASSERT_THAT(Append(test, {DataFileOf("a", 5), DataFileOf("b", 5), DataFileOf("c", 5)}), IsOk());
