@@ -3,18 +3,16 @@
 #include <functional>
 #include <utility>
 
-#include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 
 #include "frazil/base/test_support.h"
 #include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/io/memory_file_io.h"
-#include "frazil/sql/session.h"
-#include "frazil/sql/table_renderer.h"
 #include "frazil/table/table.h"
 #include "tests/support/forwarding_catalog.h"
 #include "tests/support/scenario.h"
+#include "tests/support/sql_client.h"
 
 namespace frazil::test {
 namespace {
@@ -22,38 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-using Rows = std::vector<std::string>;
-
-class Client {
- public:
-  explicit Client(std::shared_ptr<catalog::Catalog> catalog) {
-    sql::SessionOptions options;
-    options.catalogs["test"] = std::move(catalog);
-    options.default_catalog = "test";
-    options.default_namespace = {"db"};
-    auto made = sql::Session::Make(std::move(options));
-    EXPECT_THAT(made, IsOk());
-    session_ = *std::move(made);
-  }
-  Result<Rows> Run(const std::string& statement) {
-    FRAZIL_ASSIGN(auto result, session_->Execute(statement));
-    Rows rows;
-    for (;;) {
-      FRAZIL_ASSIGN(auto batch, result->Next());
-      if (!batch) return rows;
-      FRAZIL_ASSIGN(auto cells, sql::CellsOf(*batch));
-      for (const auto& row : cells) {
-        std::string line;
-        for (size_t i = 0; i < row.size(); ++i) line += (i == 0 ? "" : "|") + (row[i].is_null ? "NULL" : row[i].text);
-        rows.push_back(line);
-      }
-    }
-  }
-
- private:
-  std::unique_ptr<sql::Session> session_;
-};
 
 /// One client whose commits can be met by others or by faults, and another one.
 class DmlRace : public testing::TestWithParam<const char*> {

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include <arrow/api.h>
+#include <arrow/io/stdio.h>
+#include <arrow/ipc/writer.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -173,6 +175,21 @@ Status PrintRows(sql::QueryResult& result, OutputFormat format) {
   return Print(printer->End());
 }
 
+Status PrintArrow(sql::QueryResult& result) {
+  const auto check = [](const arrow::Status& status) -> Status {
+    if (status.ok()) return {};
+    return Fail(ErrorCode::kIo, "cannot write to standard output: {}", status.ToString());
+  };
+  arrow::io::StdoutStream out;
+  auto writer = arrow::ipc::MakeStreamWriter(&out, result.schema());
+  FRAZIL_TRY(check(writer.status()));
+  for (;;) {
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, result.Next());
+    if (batch == nullptr) return check((*writer)->Close());
+    FRAZIL_TRY(check((*writer)->WriteRecordBatch(*batch)));
+  }
+}
+
 }  // namespace
 
 Result<OutputFormat> ParseOutputFormat(const std::string& text) {
@@ -183,11 +200,13 @@ Result<OutputFormat> ParseOutputFormat(const std::string& text) {
   if (name == "tsv" || name == "tsv_header" || name == "tabs") return OutputFormat::kTsv;
   if (name == "json") return OutputFormat::kJson;
   if (name == "jsonl" || name == "jsonlines" || name == "ndjson") return OutputFormat::kJsonLines;
+  if (name == "arrow") return OutputFormat::kArrow;
   if (name == "markdown") return OutputFormat::kMarkdown;
   if (name == "vertical" || name == "line") return OutputFormat::kVertical;
   if (name == "none" || name == "null" || name == "trash") return OutputFormat::kNone;
   return tl::unexpected(Error(ErrorCode::kInvalidArgument, "unknown output format '" + text + "'")
-                            .WithHint("one of table, csv, tsv, json, jsonl, markdown, vertical, none"));
+                            .WithHint("one of table, csv, tsv, json, jsonl, arrow, markdown, vertical, none; "
+                                      "COPY (...) TO 'file.parquet' writes Parquet"));
 }
 
 Status WriteResult(sql::QueryResult& result, OutputFormat format, bool quiet) {
@@ -195,6 +214,8 @@ Status WriteResult(sql::QueryResult& result, OutputFormat format, bool quiet) {
     if (format == OutputFormat::kTable) {
       FRAZIL_ASSIGN(const std::string box, sql::RenderBox(result, kMaxRowsOnScreen, TerminalWidth()));
       FRAZIL_TRY(Print(box));
+    } else if (format == OutputFormat::kArrow) {
+      FRAZIL_TRY(PrintArrow(result));
     } else if (format == OutputFormat::kNone) {
       for (;;) {
         FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, result.Next());

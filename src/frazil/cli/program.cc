@@ -22,7 +22,7 @@ void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
       ->allow_extra_args(false)
       ->check(IsKeyValue());
   program.add_option("--catalog", options.catalog, "Catalog that names without one mean");
-  program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, markdown, vertical, none")
+  program.add_option("-o,--output", options.output, "table, csv, tsv, json, jsonl, arrow, markdown, vertical, none")
       ->check(Parsed(ParseOutputFormat));
   program.add_option("--log-level", options.log_level, "debug, info, warn, error, off; default warn, of run info")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));

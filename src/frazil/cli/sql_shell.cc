@@ -13,7 +13,7 @@ constexpr char kHelp[] =
     "Statements end with ';' and may span lines.\n"
     "  .tables [NAMESPACE]   tables of the current, or of another namespace\n"
     "  .schema TABLE         the statements that make a table\n"
-    "  .mode FORMAT          table, csv, tsv, json, jsonl, markdown, vertical\n"
+    "  .mode FORMAT          table, csv, tsv, json, jsonl, arrow, markdown, vertical\n"
     "  .timer on|off         how long statements take\n"
     "  .help                 this\n"
     "  .quit                 leaves, as Ctrl-D does";

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include <parquet/bloom_filter.h>
+#include <parquet/bloom_filter_reader.h>
 #include <parquet/file_reader.h>
 
 #include "frazil/format/parquet_io.h"
@@ -246,6 +248,65 @@ TEST(ParquetWriter, UsesDictionariesWhereValuesRepeat) {
   EXPECT_TRUE(row_group->ColumnChunk(2)->has_dictionary_page());
 }
 
+TEST(ParquetWriter, BloomFiltersKnowEveryValueAndFewOthers) {
+  const auto schema =
+      MakeSchema({MakeField(1, "key", Of(TypeId::kString)), MakeField(2, "id", Of(TypeId::kLong)),
+                  MakeField(3, "s", Type::StructOf({MakeField(4, "part", Of(TypeId::kInt))})),
+                  MakeField(5, "truth", Of(TypeId::kBoolean)), MakeField(6, "plain", Of(TypeId::kLong))});
+  constexpr int kRows = 20000;
+  arrow::StringBuilder keys;
+  arrow::Int64Builder ids;
+  arrow::Int32Builder parts;
+  arrow::BooleanBuilder truths;
+  for (int i = 0; i < kRows; ++i) {
+    ASSERT_TRUE((i % 10 == 9 ? keys.AppendNull() : keys.Append(fmt::format("key-{}", i))).ok());
+    ASSERT_TRUE(ids.Append(int64_t{i} * 1000003).ok());
+    ASSERT_TRUE(parts.Append(i % 50).ok());  // goes through a dictionary
+    ASSERT_TRUE(truths.Append(i % 2 == 0).ok());
+  }
+  const auto arrow_schema = *ToArrowSchema(*schema);
+  const auto longs = *ids.Finish();
+  const auto structs = *arrow::StructArray::Make({*parts.Finish()}, arrow_schema->field(2)->type()->fields());
+  const auto batch =
+      arrow::RecordBatch::Make(arrow_schema, kRows, {*keys.Finish(), longs, structs, *truths.Finish(), longs});
+  io::MemoryFileIO io;
+  ASSERT_THAT(WriteBatches(io, kPath, schema, {batch},
+                           {.properties = {{"write.parquet.bloom-filter-enabled.column.key", "true"},
+                                           {"write.parquet.bloom-filter-fpp.column.key", "0.001"},
+                                           {"write.parquet.bloom-filter-enabled.column.id", "true"},
+                                           {"write.parquet.bloom-filter-ndv.column.id", "1000000"},
+                                           {"write.parquet.bloom-filter-max-bytes", "65536"},
+                                           {"write.parquet.bloom-filter-enabled.column.s.part", "true"},
+                                           {"write.parquet.bloom-filter-enabled.column.truth", "true"},
+                                           {"write.parquet.bloom-filter-enabled.column.plain", "false"}}}),
+              IsOk());
+  const auto raw = OpenRaw(io);
+  auto& filters = raw->GetBloomFilterReader();
+  const auto row_group = filters.RowGroup(0);
+  const auto by_key = row_group->GetColumnBloomFilter(0);
+  const auto by_id = row_group->GetColumnBloomFilter(1);
+  const auto by_part = row_group->GetColumnBloomFilter(2);
+  ASSERT_TRUE(by_key && by_id && by_part);
+  EXPECT_FALSE(row_group->GetColumnBloomFilter(3));
+  EXPECT_FALSE(row_group->GetColumnBloomFilter(4));
+  EXPECT_LE(by_key->GetBitsetSize(), 65536u);
+  EXPECT_LE(by_id->GetBitsetSize(), 65536u);
+  EXPECT_LT(by_part->GetBitsetSize(), 1024u) << "folded to what fifty values need";
+  int false_keys = 0;
+  for (int i = 0; i < kRows; ++i) {
+    const std::string key = fmt::format("key-{}", i);
+    const parquet::ByteArray bytes{std::string_view(key)};
+    if (i % 10 != 9) {
+      EXPECT_TRUE(by_key->FindHash(by_key->Hash(&bytes))) << key;
+    } else {
+      false_keys += by_key->FindHash(by_key->Hash(&bytes));
+    }
+    EXPECT_TRUE(by_id->FindHash(by_id->Hash(int64_t{i} * 1000003)));
+    EXPECT_EQ(by_part->FindHash(by_part->Hash(int32_t{i % 50})), true);
+  }
+  EXPECT_LT(false_keys, 100) << "of 2,000";
+}
+
 TEST(ParquetWriter, WritesAFileWithoutRows) {
   const auto schema = AllTypes();
   io::MemoryFileIO io;
@@ -271,6 +332,10 @@ TEST(ParquetWriter, RefusesPropertiesItCannotHonour) {
   EXPECT_THAT(make("write.parquet.page-size-bytes", "1MB"), IsError(ErrorCode::kInvalidArgument, "page-size-bytes"));
   EXPECT_THAT(make("write.parquet.page-version", "v3"), IsError(ErrorCode::kInvalidArgument, "v1 or v2"));
   EXPECT_THAT(make("write.parquet.some-later-property", "x"), IsOk());
+  EXPECT_THAT(make("write.parquet.bloom-filter-fpp.column.i", "1"), IsError(ErrorCode::kInvalidArgument, "0 and 1"));
+  EXPECT_THAT(make("write.parquet.bloom-filter-ndv.column.i", "-1"), IsError(ErrorCode::kInvalidArgument, "positive"));
+  EXPECT_THAT(make("write.parquet.bloom-filter-enabled.column.i", "yes"),
+              IsError(ErrorCode::kInvalidArgument, "true or false"));
 }
 
 TEST(ParquetWriter, RefusesBatchesOfAnotherShape) {
