@@ -72,6 +72,8 @@ TEST(OffsetDecision, OthersKeepTheirs) {
 TEST(OffsetDecision, AnAdoptedPipelineGoesOnUnderItsNewName) {
   PipelineWorld world;
   Fill(world);
+  const int64_t committed_at_ms = world.Marker().marker.pipelines.at(PipelineWorld::kId).committed_at_ms;
+  world.clock->Advance(86'400'000);
   table::Table table = world.Table();
   EXPECT_THAT(ingest::AdoptPipeline(table, "nobody", "new", "a person", *world.clock),
               IsError(ErrorCode::kNotFound, "it knows: kafka:fake"));
@@ -83,6 +85,7 @@ TEST(OffsetDecision, AnAdoptedPipelineGoesOnUnderItsNewName) {
   const auto pipelines = world.Marker().marker.pipelines;
   ASSERT_EQ(pipelines.size(), 1u);
   EXPECT_EQ(pipelines.at("new").source.at("topic-id"), "topic-1");
+  EXPECT_EQ(pipelines.at("new").committed_at_ms, committed_at_ms) << "nothing was read: tombstones may be missed";
   world.Append({{1, "under the new name", ""}});
   ingest::PipelineOptions options = world.BoundedOptions();
   options.id = "new";

@@ -42,7 +42,7 @@ Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig&
                                .dead_letters = dead_letters.get(),
                                .landing = config.landing,
                                .index = {.directory = KeyIndexFolder(*settings, *table.metadata()),
-                                         .dedupe = ingest::Dedupe::kRefuse,
+                                         .dedupe = ingest::Dedupe::kNewest,  // all rows become what the topic says
                                          .executor = nullptr,
                                          .budget = budget,
                                          .on_notice = [&](const std::string& text) { context.Say(text); },

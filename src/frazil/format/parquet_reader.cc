@@ -131,6 +131,12 @@ int64_t ParquetReader::num_rows() const { return file_->metadata()->num_rows(); 
 const std::vector<ParquetRowGroup>& ParquetReader::row_groups() const { return file_->row_groups(); }
 bool ParquetReader::has_field_ids() const { return file_->has_field_ids(); }
 
+std::vector<std::pair<std::string, std::optional<spec::FieldId>>> ParquetReader::columns() const {
+  std::vector<std::pair<std::string, std::optional<spec::FieldId>>> columns;
+  for (const ParquetColumn& column : file_->root().children) columns.emplace_back(column.name, column.id);
+  return columns;
+}
+
 bool ParquetReader::HasField(spec::FieldId id) const {
   const auto has = [&](const auto& self, const ParquetColumn& column) -> bool {
     if (column.id == id) return true;

@@ -75,6 +75,8 @@ class ParquetReader {
   bool has_field_ids() const;
   /// Whether the file itself has the column, at any depth.
   bool HasField(spec::FieldId id) const;
+  /// Name of every top-level column, and its id where the file or the name mapping gives one.
+  std::vector<std::pair<std::string, std::optional<spec::FieldId>>> columns() const;
   /// A key of the footer ("iceberg.schema").
   std::optional<std::string> FooterValue(const std::string& key) const;
   /// The file's columns as Iceberg fields: ids from the file, 0 where it has none; required as the file says.

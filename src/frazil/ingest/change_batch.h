@@ -44,6 +44,8 @@ struct ChangeBatch {
   std::vector<int32_t> key_schema_ids;      ///< of the registry, for the marker
   std::vector<int32_t> value_schema_ids;
   RecordProofs last_records;  ///< empty where the source is known by an id
+  /// Nothing was read up to `ranges`: the table stands there for as long as before (CheckTombstones asks how long).
+  bool keeps_age = false;
 };
 
 /// What all changes of one key in one batch come to (ingest.md rule 1).

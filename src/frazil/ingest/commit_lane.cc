@@ -65,6 +65,7 @@ bool CommitLane::MayWaitFor(const Error& error) const {
 
 Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
+  MovedTable moved(table_);
   for (;;) {
     const auto ask = [&]() -> Result<FenceState> {
       FRAZIL_TRY(table_.Refresh());
@@ -75,7 +76,7 @@ Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
     };
     auto state = ask();
     if (state) return state;
-    const Error error = UnlessItMoved(table_, state.error());
+    const Error error = moved.Judge(state.error());
     if (!MayWaitFor(error)) return tl::unexpected(error);
     if (!wait.Again(error)) return Fail(ErrorCode::kShuttingDown, "stopped before the commit's outcome was known");
   }
@@ -97,6 +98,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   options.known_equality_deletes = &known_equality_deletes_;
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
   begun_ms_ = clock_.NowMs();
+  MovedTable moved(table_);
   for (;;) {
     BatchCommit commit(frozen.batch, changes, pipeline_, *started_.index, frozen.schema, clock_, options,
                        frozen.schema_change);
@@ -106,7 +108,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
       done.sizes = commit.sizes();
       break;
     }
-    const Error error = UnlessItMoved(table_, outcome.error());
+    const Error error = moved.Judge(outcome.error());
     board_.Change([&](PipelineStatus& status) {
       ++(error.code() == ErrorCode::kCommitConflict ? status.commit_conflicts : status.commit_failures);
     });
@@ -118,7 +120,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
     // The request may have arrived after all, by itself or by a proxy that sent it twice: the table knows.
     FRAZIL_ASSIGN(const FenceState state, AskTable(frozen));
     if (state == FenceState::kAtEnd) {
-      if (!is_fenced) Count(commit, {});  // else another copy of this pipeline committed it
+      if (!is_fenced) Count(commit, {.attempts = 1});  // else another copy of this pipeline committed it
       done.sizes = commit.sizes();
       break;
     }

@@ -36,6 +36,8 @@ class CommitLane {
     if (running_.valid()) running_.wait();
   }
 
+  /// The table may have been rolled back: what earlier batches did to it need not be there. Not while busy.
+  void Forget() { known_equality_deletes_.clear(); }
   bool is_busy() const { return running_.valid(); }
   /// Commits the batch, at once where there is no thread for it. Not while busy.
   void Submit(FrozenBatch batch);

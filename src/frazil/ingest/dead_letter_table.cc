@@ -4,6 +4,7 @@
 
 #include "frazil/base/version.h"
 #include "frazil/format/parquet_schema.h"
+#include "frazil/ingest/moved_table.h"
 #include "frazil/table/snapshot_change.h"
 #include "frazil/write/row_writer.h"
 
@@ -86,7 +87,7 @@ class DeadLetterTable final : public DeadLetters {
         std::vector<std::string> paths;
         for (const spec::DataFile& file : files) paths.push_back(file.file_path);
         (void)table_.io()->Delete(paths);  // best effort: orphan removal finds them
-        return tl::unexpected(outcome.error());
+        return tl::unexpected(MovedTable(table_).Judge(outcome.error()));
       }
       return Fail(ErrorCode::kUnavailable, "dead letters: {}", outcome.error().ToString());
     }

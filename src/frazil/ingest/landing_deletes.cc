@@ -6,6 +6,7 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_reader.h"
+#include "frazil/spec/name_mapping.h"
 
 namespace frazil::ingest {
 namespace {
@@ -25,7 +26,11 @@ bool IsOnKey(const spec::DataFile& file, const index::CanonicalKey& key) {
 Result<std::vector<Hash96>> KeysOf(const table::Table& base, const spec::DataFile& file,
                                    const index::CanonicalKey& key) {
   FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, base.io()->Open(file.file_path));
-  FRAZIL_ASSIGN(const auto parquet, format::ParquetReader::Open(std::move(input)));
+  format::ParquetReadOptions read_options;
+  if (const std::string mapping = base.metadata()->Property(spec::kNameMappingProperty, ""); !mapping.empty()) {
+    FRAZIL_ASSIGN(read_options.name_mapping, spec::ParseNameMapping(mapping));
+  }
+  FRAZIL_ASSIGN(const auto parquet, format::ParquetReader::Open(std::move(input), std::move(read_options)));
   std::vector<spec::Field> fields;
   for (const spec::FieldId id : key.field_ids()) {
     fields.push_back(*base.metadata()->schema()->FindField(id));

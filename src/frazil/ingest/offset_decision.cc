@@ -67,7 +67,9 @@ class AdoptionChange : public table::SnapshotChange {
     next.valid_through_ms = progress.valid_through_ms;
     next.key_schema_ids = progress.key_schema_ids;
     next.value_schema_ids = progress.value_schema_ids;
+    next.keeps_age = true;
     positions_ = progress.partitions;
+    marker.pipelines[to_] = std::move(progress);
     return MarkerChanges(std::move(marker), identity, next, *base.metadata(), snapshot_id, clock_);
   }
 

@@ -109,9 +109,10 @@ Status Pipeline::Impl::Start() {
       if (!wait.Again(why)) return Fail(ErrorCode::kShuttingDown, "stopped while another writer moved the marker");
     }
   }
-  return Patiently(WaitLoop::Until::kStop, [this]() -> Status {
+  MovedTable moved(table_);
+  return Patiently(WaitLoop::Until::kStop, [&]() -> Status {
     Status started = StartOnce();
-    return started ? std::move(started) : tl::unexpected(UnlessItMoved(table_, std::move(started).error()));
+    return started ? std::move(started) : tl::unexpected(moved.Judge(std::move(started).error()));
   });
 }
 
@@ -147,6 +148,7 @@ Status Pipeline::Impl::StartOnce() {
       if (start.positions.contains(partition)) bounded_ends_[partition] = bounds.end;
     }
   }
+  lane_.Forget();
   FRAZIL_TRY(batch_.Begin(start.positions, schema, !pipeline_.source.contains("topic-id")));
   FRAZIL_TRY(source_->Assign(start.positions));
   is_first_start_ = false;

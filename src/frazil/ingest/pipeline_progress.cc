@@ -37,7 +37,8 @@ PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
                             .valid_through_ms = batch.valid_through_ms,
                             .key_schema_ids = batch.key_schema_ids,
                             .value_schema_ids = batch.value_schema_ids,
-                            .last_records = batch.last_records};
+                            .last_records = batch.last_records,
+                            .keeps_age = batch.keeps_age};
   for (const auto& [partition, range] : batch.ranges) {
     progress.next[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
   }
@@ -62,7 +63,7 @@ table::FileChanges MarkerChanges(table::Marker marker, const PipelineIdentity& p
   if (pipeline.num_partitions) ours.num_partitions = pipeline.num_partitions;
   ours.key_schema_ids = Union(std::move(ours.key_schema_ids), progress.key_schema_ids);
   ours.value_schema_ids = Union(std::move(ours.value_schema_ids), progress.value_schema_ids);
-  ours.committed_at_ms = clock.NowMs();
+  if (!progress.keeps_age || ours.committed_at_ms == 0) ours.committed_at_ms = clock.NowMs();
   if (progress.valid_through_ms) {
     ours.valid_through_ms = std::max(*progress.valid_through_ms, ours.valid_through_ms.value_or(INT64_MIN));
   }

@@ -28,6 +28,7 @@ struct PipelineProgress {
   std::vector<int32_t> key_schema_ids;
   std::vector<int32_t> value_schema_ids;
   RecordProofs last_records;
+  bool keeps_age = false;  ///< as in ChangeBatch
 
   static PipelineProgress After(const ChangeBatch& batch);
 };

@@ -65,31 +65,6 @@ Status CheckSameRecords(RecordSource& source, const std::map<std::string, std::s
   return CheckRecordProofs(source, proofs);
 }
 
-/// log start <= next <= end for each partition; anything else means that records are gone, or never were.
-Status CheckWithinLog(const SourcePositions& positions, const Bounds& bounds, const PipelineIdentity& pipeline,
-                      const std::string& source) {
-  for (const auto& [partition, offset] : positions) {
-    const auto found = bounds.find(partition);
-    if (found == bounds.end()) {
-      return tl::unexpected(
-          Error(ErrorCode::kFenced,
-                fmt::format("partition {} is gone from {}; the table stands at {}", partition, source, offset.next))
-              .WithHint(ResetHint(pipeline.id)));
-    }
-    if (found->second.log_start <= offset.next && offset.next <= found->second.end) continue;
-    return tl::unexpected(
-        Error(ErrorCode::kFenced,
-              fmt::format("partition {} of {} holds records {} to {}, but the table stands at {}", partition, source,
-                          found->second.log_start, found->second.end, offset.next))
-            .WithHint(offset.next < found->second.log_start
-                          ? "records between are gone for ever: read what is left with --to earliest if the topic is "
-                            "complete per key (compacted), else load the difference by other means; " +
-                                ResetHint(pipeline.id)
-                          : "the topic was cut or recreated; " + ResetHint(pipeline.id)));
-  }
-  return {};
-}
-
 std::string TombstoneText(const std::string& id, const std::string& what, int64_t age_ms,
                           std::chrono::milliseconds retention) {
   return fmt::format("the {} of pipeline {} is {} h old, and the compacted topic keeps tombstones for {} h", what, id,
@@ -148,10 +123,36 @@ bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {
   });
 }
 
-Status CheckSameSource(const table::Table& table, const PipelineIdentity& pipeline) {
+Status CheckSameSource(const table::Table& table, RecordSource& source, const PipelineIdentity& pipeline) {
   FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
   const auto marker = effective.marker.pipelines.find(pipeline.id);
-  return marker == effective.marker.pipelines.end() ? Status() : CheckSameSource(marker->second.source, pipeline);
+  if (marker == effective.marker.pipelines.end()) return {};
+  FRAZIL_TRY(CheckSameSource(marker->second.source, pipeline));
+  return CheckSameRecords(source, marker->second.source, pipeline);
+}
+
+Status CheckWithinLog(const SourcePositions& positions, const Bounds& bounds, const PipelineIdentity& pipeline,
+                      const std::string& source) {
+  for (const auto& [partition, offset] : positions) {
+    const auto found = bounds.find(partition);
+    if (found == bounds.end()) {
+      return tl::unexpected(
+          Error(ErrorCode::kFenced,
+                fmt::format("partition {} is gone from {}; the table stands at {}", partition, source, offset.next))
+              .WithHint(ResetHint(pipeline.id)));
+    }
+    if (found->second.log_start <= offset.next && offset.next <= found->second.end) continue;
+    return tl::unexpected(
+        Error(ErrorCode::kFenced,
+              fmt::format("partition {} of {} holds records {} to {}, but the table stands at {}", partition, source,
+                          found->second.log_start, found->second.end, offset.next))
+            .WithHint(offset.next < found->second.log_start
+                          ? "records between are gone for ever: read what is left with --to earliest if the topic is "
+                            "complete per key (compacted), else load the difference by other means; " +
+                                ResetHint(pipeline.id)
+                          : "the topic was cut or recreated; " + ResetHint(pipeline.id)));
+  }
+  return {};
 }
 
 Result<SourcePositions> NewPartitions(const SourcePositions& positions, const Bounds& bounds,

@@ -44,8 +44,13 @@ tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std
 /// Whether nothing of what the source holds lies behind the positions.
 bool IsReadToEnd(const SourcePositions& positions, const std::map<int32_t, PartitionBounds>& bounds);
 
-/// kFenced when the table's marker of the pipeline was made of another topic or cluster than `pipeline.source`.
-Status CheckSameSource(const table::Table& table, const PipelineIdentity& pipeline);
+/// kFenced when the table's marker of the pipeline was made of another topic or cluster than `pipeline.source`, or, where
+/// the broker knows no ids, of other records. The source is left assigned to whatever this needed.
+Status CheckSameSource(const table::Table& table, RecordSource& source, const PipelineIdentity& pipeline);
+
+/// log start <= next <= end for each partition; anything else (kFenced) means that records are gone, or never were.
+Status CheckWithinLog(const SourcePositions& positions, const std::map<int32_t, PartitionBounds>& bounds,
+                      const PipelineIdentity& pipeline, const std::string& source);
 
 /// Where to read partitions that the source has and `positions` lacks, new ones: from 0. kFenced when their log begins
 /// later.

@@ -8,7 +8,7 @@
 namespace frazil::ingest {
 namespace {
 
-/// A partition whose records behind the one that is looked for are all gone shows nothing: it is not waited for longer.
+/// A source that says nothing for so long cannot be asked now. Gaps are no silence: positions pass them.
 constexpr int kMaxEmptyPolls = 40;
 constexpr std::chrono::milliseconds kPollTimeout{250};
 constexpr size_t kPollRecords = 100;
@@ -90,7 +90,10 @@ Status CheckRecordProofs(RecordSource& source, const RecordProofs& proofs) {
       if (proof != proofs.end() && position.next > proof->second.offset) pending.erase(partition);
     }
   }
-  return {};
+  if (pending.empty()) return {};
+  return Fail(ErrorCode::kUnavailable,
+              "{} does not give record {} of partition {}, which says whether it is the same topic",
+              source.description(), proofs.at(*pending.begin()).offset, *pending.begin());
 }
 
 }  // namespace frazil::ingest

@@ -30,7 +30,7 @@ std::string WriteRecordProofs(const RecordProofs& proofs);
 Result<RecordProofs> ParseRecordProofs(const std::string& text);
 
 /// Reads the records again, which takes a poll or two. kFenced naming the first that is another one. What retention or
-/// compaction took proves nothing. The source is left assigned to whatever this needed.
+/// compaction took proves nothing; kUnavailable where the source gives no answer. The source is left assigned to whatever this needed.
 Status CheckRecordProofs(RecordSource& source, const RecordProofs& proofs);
 
 }  // namespace frazil::ingest

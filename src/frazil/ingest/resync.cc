@@ -65,6 +65,7 @@ class Resync {
   spec::SchemaPtr schema_;
   ResyncReport report_;
   std::optional<int64_t> newest_timestamp_ms_;
+  std::map<int32_t, int64_t> told_;  ///< poison before these offsets was decided about
 
   PickedRows changes_;
   PickedRows rows_;
@@ -82,7 +83,7 @@ Status Resync::Prepare() {
   }
   FRAZIL_ASSIGN(report_.before, PositionsInTable(table_, options_.pipeline_id));
   FRAZIL_ASSIGN(pipeline_.source, source_.Identity());
-  FRAZIL_TRY(CheckSameSource(table_, pipeline_));
+  FRAZIL_TRY(CheckSameSource(table_, source_, pipeline_));
   FRAZIL_ASSIGN(const auto bounds, source_.Bounds());
   pipeline_.num_partitions = static_cast<int32_t>(bounds.size());
   for (const auto& [partition, bound] : bounds) {
@@ -97,10 +98,7 @@ Status Resync::Prepare() {
     report_.after[partition].next = bound.end;
     report_.before.try_emplace(partition);  // from its beginning
   }
-  for (const auto& [partition, position] : report_.before) {
-    if (report_.after.contains(partition)) continue;
-    return Fail(ErrorCode::kFenced, "partition {} is gone from {}", partition, source_.description());
-  }
+  FRAZIL_TRY(CheckWithinLog(report_.before, bounds, pipeline_, source_.description()));
   FRAZIL_ASSIGN(started_, OpenStartIndex(table_, options_.index, clock_));
   return FollowFromStart(table_, started_, false, options_.index, clock_);
 }
@@ -147,7 +145,11 @@ Status Resync::Evolve() {
 Status Resync::TakePoison(const SourceRecord& record, const std::string& why) {
   const auto passed = report_.before.find(record.partition);
   if (passed != report_.before.end() && record.offset < passed->second.next) return {};
-  return guard_.Take(record, why);
+  int64_t& told = told_[record.partition];  // a schema change has everything read again
+  if (record.offset < told) return {};
+  FRAZIL_TRY(guard_.Take(record, why));
+  told = record.offset + 1;
+  return {};
 }
 
 Status Resync::Take(const KeyDifference& difference) {
@@ -205,6 +207,7 @@ Status Resync::Commit(const SourcePositions& end) {
   }
   gathered_.clear();
   gathered_bytes_ = 0;
+  batch.keeps_age = !is_last;
   if (is_last) {
     batch.valid_through_ms = newest_timestamp_ms_;
     batch.key_schema_ids = decoder_.key_schema_ids();

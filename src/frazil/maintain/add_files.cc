@@ -13,6 +13,7 @@
 #include "frazil/spec/ascii.h"
 #include "frazil/spec/name_mapping.h"
 #include "frazil/spec/single_value.h"
+#include "frazil/table/live_file_visit.h"
 #include "frazil/table/name_mapping_update.h"
 #include "frazil/table/scan_planner.h"
 #include "frazil/table/snapshot_change.h"
@@ -47,19 +48,26 @@ Result<std::string> SourceFolder(const std::string& text) {
   return tl::unexpected(std::move(error).WithHint("source_table => '`parquet`.`/some/folder`'"));
 }
 
-bool IsHidden(const std::string& folder, const std::string& path) {
+/// As Hive and Spark see it, but for folders of a partition field whose name looks like that.
+bool IsHidden(const spec::TableMetadata& metadata, const std::string& folder, const std::string& path) {
+  const spec::PartitionSpec& spec = *metadata.FindSpec(metadata.default_spec_id);
   for (size_t slash = folder.size(); slash < path.size(); slash = path.find('/', slash + 1)) {
-    const char first = slash + 1 < path.size() ? path[slash + 1] : ' ';
-    if (first == '_' || first == '.') return true;
+    const std::string_view name = std::string_view(path).substr(slash + 1);
+    if (!name.starts_with('_') && !name.starts_with('.')) continue;
+    const bool is_partition = std::any_of(spec.fields().begin(), spec.fields().end(), [&](const auto& field) {
+      return name.starts_with(field.name) && name.substr(field.name.size()).starts_with('=');
+    });
+    if (!is_partition) return true;
   }
   return false;
 }
 
 /// Files of the folder, or the one file of that name.
-Result<std::vector<io::FileInfo>> FindFiles(const io::FileIO& io, const std::string& folder) {
+Result<std::vector<io::FileInfo>> FindFiles(const io::FileIO& io, const spec::TableMetadata& metadata,
+                                            const std::string& folder) {
   if (const auto file = io.Open(folder)) return std::vector<io::FileInfo>{{folder, (*file)->size_bytes(), 0}};
   FRAZIL_ASSIGN(std::vector<io::FileInfo> files, io.List(folder));
-  std::erase_if(files, [&](const io::FileInfo& file) { return IsHidden(folder, file.path); });
+  std::erase_if(files, [&](const io::FileInfo& file) { return IsHidden(metadata, folder, file.path); });
   if (files.empty()) return Fail(ErrorCode::kNotFound, "no files to add: {}", folder);
   std::sort(files.begin(), files.end(), [](const auto& left, const auto& right) { return left.path < right.path; });
   return files;
@@ -144,13 +152,15 @@ class AddFilesChange : public table::SnapshotChange {
  private:
   /// A path is in a table once: deletes and key index go by paths.
   Status CheckNew(const table::Table& base) const {
-    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->current_snapshot()));
-    std::set<std::string> known;
-    for (const table::LiveDataFile& file : live.data_files) known.insert(PlaceOf(file.file.file_path).path);
+    const spec::Snapshot* const head = base.metadata()->current_snapshot();
+    if (head == nullptr) return {};
+    std::set<std::string> added;
+    for (const spec::DataFile& file : files_) added.insert(PlaceOf(file.file_path).path);
     std::vector<std::string> doubles;
-    for (const spec::DataFile& file : files_) {
-      if (known.contains(PlaceOf(file.file_path).path)) doubles.push_back(file.file_path);
-    }
+    FRAZIL_TRY(table::VisitLiveDataFiles(base, *head, [&](const spec::DataFile& file) -> Status {
+      if (added.contains(PlaceOf(file.file_path).path)) doubles.push_back(file.file_path);
+      return {};
+    }));
     if (doubles.empty()) return {};
     const size_t count = doubles.size();
     doubles.resize(std::min(count, kMaxNamesInMessage));
@@ -212,7 +222,7 @@ Result<std::vector<table::ProcedureRow>> AddFiles(const table::ProcedureContext&
   const spec::TableMetadataPtr metadata = table.metadata();
   FRAZIL_TRY(CheckSpec(*metadata));
   FRAZIL_ASSIGN(const PartitionFilter filter, PartitionFilter::Make(*metadata, arguments.Map("partition_filter")));
-  FRAZIL_ASSIGN(const std::vector<io::FileInfo> found, FindFiles(*table.io(), folder));
+  FRAZIL_ASSIGN(const std::vector<io::FileInfo> found, FindFiles(*table.io(), *metadata, folder));
   std::vector<FileToAdd> files;
   for (const io::FileInfo& file : found) {
     FRAZIL_TRY(CheckFolders(*metadata, folder, file.path));

@@ -101,11 +101,58 @@ std::string Decoded(std::string_view text) {
   return plain;
 }
 
+/// Columns are found by id, or by name as the mapping spells it: a file of another table, or of other spelling, would be read
+/// as one that has nulls, or the values of another column.
+Status CheckNames(const format::ParquetReader& reader, const spec::Schema& schema) {
+  if (reader.HasField(spec::kRowIdColumnId) || reader.HasField(spec::kLastUpdatedSequenceNumberColumnId)) {
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument, "a file holds row ids, which are another table's: " + reader.path())
+            .WithHint("INSERT INTO ... SELECT * FROM 'file.parquet' gives its rows new ones"));
+  }
+  for (const auto& [name, id] : reader.columns()) {
+    const auto same = std::ranges::find_if(
+        schema.fields(), [&, &name = name](const spec::Field& field) { return spec::EqualsAnyCase(field.name, name); });
+    if (same == schema.fields().end() || id == same->id) continue;
+    if (!id && reader.HasField(same->id)) continue;
+    return Fail(ErrorCode::kInvalidArgument, "a file's column '{}' is not the table's '{}' by {}: {}", name, same->name,
+                id ? "its id" : "the table's name mapping", reader.path());
+  }
+  return {};
+}
+
+/// A partition's value stands for every row of a file: one that has the column, too, must not say otherwise.
+Status CheckPartition(const format::ParquetReader& reader, const ImportRules& rules, const format::ParquetMetrics& sums,
+                      const spec::PartitionTuple& partition) {
+  const spec::PartitionSpec& spec = *rules.metadata->FindSpec(rules.metadata->default_spec_id);
+  for (size_t i = 0; i < spec.fields().size(); ++i) {
+    const spec::FieldId column = spec.fields()[i].source_id;
+    if (!reader.HasField(column)) continue;
+    const auto nulls = sums.null_value_counts.find(column);
+    const int64_t expected_nulls = spec::IsNull(partition[i]) ? sums.record_count : 0;
+    bool is_same = nulls != sums.null_value_counts.end() && nulls->second == expected_nulls;
+    if (is_same && expected_nulls == 0) {
+      const auto low = sums.lower_bounds.find(column);
+      const auto high = sums.upper_bounds.find(column);
+      is_same = low != sums.lower_bounds.end() && high != sums.upper_bounds.end() &&
+                spec::SameValue(low->second, partition[i]) && spec::SameValue(high->second, partition[i]);
+    }
+    if (is_same) continue;
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("a file has the partition's column itself, and its footer does not prove that all rows have "
+                          "the folder's value, {}: {}",
+                          spec.fields()[i].name, reader.path()))
+            .WithHint("INSERT INTO ... SELECT * FROM 'folder/*.parquet' writes the rows into their partitions"));
+  }
+  return {};
+}
+
 /// Whether the table can read the file: types fit, and what is required is there.
 Status CheckReadable(const format::ParquetReader& reader, const ImportRules& rules,
                      const std::set<spec::FieldId>& from_partition) {
   const spec::Schema& schema = *rules.metadata->schema();
   std::vector<spec::Field> columns;
+  FRAZIL_TRY(CheckNames(reader, schema));
   const bool has_any = std::any_of(schema.fields().begin(), schema.fields().end(),
                                    [&](const spec::Field& field) { return reader.HasField(field.id); });
   if (!has_any) return Fail(ErrorCode::kInvalidArgument, "a file has no column of the table: {}", reader.path());
@@ -186,6 +233,7 @@ Result<spec::DataFile> ImportedFile(const io::FileIO& io, const io::FileInfo& fi
       return Fail(ErrorCode::kInvalidArgument, "a required column has nulls, {}: {}", name, file.path);
     }
   }
+  FRAZIL_TRY(CheckPartition(*reader, rules, sums, partition));
   imported.file_path = file.path;
   imported.spec_id = spec.id();
   imported.partition = std::move(partition);

@@ -18,11 +18,12 @@ using testing::SizeIs;
 
 /// A Parquet file of (id int, v string) whose ids of fields are `first_id` and the next.
 std::string WriteParquet(MemoryTable& table, const std::string& path, const std::vector<int32_t>& ids, int first_id,
-                         const char* name = "id") {
+                         const char* name = "id", const char* second_name = "value", int second_id = 0) {
   using spec::FieldId;
-  const auto schema = *spec::Schema::Make(
-      spec::SchemaId{0}, {{FieldId{first_id}, name, false, spec::Type::Primitive(spec::TypeId::kInt)},
-                          {FieldId{first_id + 1}, "value", false, spec::Type::Primitive(spec::TypeId::kString)}});
+  const auto schema = *spec::Schema::Make(spec::SchemaId{0},
+                                          {{FieldId{first_id}, name, false, spec::Type::Primitive(spec::TypeId::kInt)},
+                                           {FieldId{second_id == 0 ? first_id + 1 : second_id}, second_name, false,
+                                            spec::Type::Primitive(spec::TypeId::kString)}});
   const auto writer = *format::ParquetWriter::Make(*table.io->Create(path), schema);
   arrow::Int32Builder numbers;
   arrow::StringBuilder texts;
@@ -99,12 +100,27 @@ TEST(AddFiles, WhatTheTableCannotReadIsRefusedByName) {
   MemoryTable table(Partitioning::kNone, {{"format-version", "3"}});
   WriteParquet(table, "memory:/lacking/1.parquet", {1}, 2, "value2");
   EXPECT_THAT(AddFiles(table, "memory:/lacking"), IsError(ErrorCode::kInvalidArgument, ""));
+  WriteParquet(table, "memory:/others/1.parquet", {1}, 2);
+  EXPECT_THAT(AddFiles(table, "memory:/others"), IsError(ErrorCode::kInvalidArgument, "'id' is not the table's 'id'"));
+  WriteParquet(table, "memory:/rows/1.parquet", {1}, spec::kLastUpdatedSequenceNumberColumnId.value());
+  EXPECT_THAT(AddFiles(table, "memory:/rows"), IsError(ErrorCode::kInvalidArgument, "row ids"));
   ASSERT_THAT(table.io->WriteFile("memory:/none/1.parquet", AsBytes("no Parquet")), IsOk());
   EXPECT_THAT(AddFiles(table, "memory:/none"), IsError(ErrorCode::kCorruptData, "memory:/none/1.parquet"));
   WriteParquet(table, "memory:/parts/part=a/1.parquet", {1}, 1);
   EXPECT_THAT(AddFiles(table, "memory:/parts"), IsError(ErrorCode::kInvalidArgument, "not partitioned by it"));
   EXPECT_THAT(AddFiles(table, "memory:/nowhere"), IsError(ErrorCode::kNotFound, "memory:/nowhere"));
   EXPECT_EQ(table.Other().metadata()->current_snapshot(), nullptr);
+}
+
+TEST(AddFiles, AFileWithThePartitionsColumnMustHaveTheFoldersValue) {
+  MemoryTable table(Partitioning::kByPart, {{"format-version", "3"}});
+  // Field 3 is the partition's column.
+  WriteParquet(table, "memory:/in/part=a/1.parquet", {1}, 1, "id", "part", 3);
+  EXPECT_THAT(AddFiles(table, "memory:/in"), IsError(ErrorCode::kInvalidArgument, "does not prove"));
+  WriteParquet(table, "memory:/same/part=v7/1.parquet", {7, 7}, 1, "id", "part", 3);
+  EXPECT_THAT(AddFiles(table, "memory:/same"), IsOk());
+  WriteParquet(table, "memory:/mixed/part=v7/1.parquet", {7, 8}, 1, "id", "part", 3);
+  EXPECT_THAT(AddFiles(table, "memory:/mixed"), IsError(ErrorCode::kInvalidArgument, "does not prove"));
 }
 
 TEST(AddFiles, PartitionsThatAreNoColumnsAreRefused) {

@@ -9,7 +9,7 @@
 namespace frazil::maintain {
 namespace {
 
-constexpr size_t kMaxParts = 256;  ///< files that are open at a time
+constexpr size_t kMaxParts = 64;  ///< files that a lane has open at a time
 constexpr int64_t kMaxRows = int64_t{1} << 20;
 
 /// Cuts off what comes after about `bytes` of the part, if both halves are worth it.
@@ -51,26 +51,22 @@ Result<std::shared_ptr<const format::ParquetCopyPlan>> PlanCopy(const io::FileIO
   return format::ParquetCopyPlan::Make(file_schema, std::move(source));
 }
 
-void CopyQueue::Add(uint32_t source, const std::shared_ptr<const format::ParquetCopyPlan>& plan,
+void CopyQueue::Add(uint32_t source, const std::shared_ptr<const format::ParquetCopyPlan>& plan, size_t row_group,
                     const format::DeletionVector& dropped) {
-  const std::vector<format::ParquetRowGroup>& row_groups = plan->source().file->row_groups();
+  const format::ParquetRowGroup& group = plan->source().file->row_groups()[row_group];
   std::vector<int64_t> positions;
-  for (size_t i = 0; i < row_groups.size(); ++i) {
-    const format::ParquetRowGroup& group = row_groups[i];
-    positions.clear();
-    dropped.PositionsIn(spec::RowPosition(group.first_row), spec::RowPosition(group.first_row + group.num_rows),
-                        positions);
-    CopiedPart part{.source = source, .rows = {.plan = plan, .row_group = static_cast<int>(i)}};
-    part.rows.num_rows = group.num_rows - static_cast<int64_t>(positions.size());
-    if (part.rows.num_rows == 0) continue;
-    part.rows.kept.assign(static_cast<size_t>(group.num_rows), 1);
-    for (const int64_t position : positions) part.rows.kept[static_cast<size_t>(position - group.first_row)] = 0;
-    part.bytes = static_cast<int64_t>(static_cast<double>(group.compressed_bytes) *
-                                      static_cast<double>(part.rows.num_rows) / static_cast<double>(group.num_rows));
-    bytes_ += part.bytes;
-    num_rows_ += part.rows.num_rows;
-    parts_.push_back(std::move(part));
-  }
+  dropped.PositionsIn(spec::RowPosition(group.first_row), spec::RowPosition(group.first_row + group.num_rows),
+                      positions);
+  CopiedPart part{.source = source, .rows = {.plan = plan, .row_group = static_cast<int>(row_group)}};
+  part.rows.num_rows = group.num_rows - static_cast<int64_t>(positions.size());
+  if (part.rows.num_rows == 0) return;
+  part.rows.kept.assign(static_cast<size_t>(group.num_rows), 1);
+  for (const int64_t position : positions) part.rows.kept[static_cast<size_t>(position - group.first_row)] = 0;
+  part.bytes = static_cast<int64_t>(static_cast<double>(group.compressed_bytes) *
+                                    static_cast<double>(part.rows.num_rows) / static_cast<double>(group.num_rows));
+  bytes_ += part.bytes;
+  num_rows_ += part.rows.num_rows;
+  parts_.push_back(std::move(part));
 }
 
 bool CopyQueue::Fills(int64_t most_bytes) const {
@@ -87,8 +83,7 @@ std::vector<format::ParquetCopiedRows> CopyQueue::Take(int64_t most_bytes, std::
     bytes_ -= part.bytes;
     num_rows_ -= part.rows.num_rows;
     // A little too much is better than a small rest.
-    const int64_t room =
-        std::min(most_bytes - bytes, (kMaxRows - num_rows) * std::max<int64_t>(1, part.bytes / part.rows.num_rows));
+    const int64_t room = most_bytes - bytes;
     if (part.bytes > room + most_bytes / 4) {
       if (std::optional<CopiedPart> rest = SplitOff(part, room)) {
         bytes_ += rest->bytes;

@@ -28,15 +28,15 @@ struct CopiedPart {
 /// Cuts sources into what fills row groups. One thread.
 class CopyQueue {
  public:
-  /// The rows of a source without the `dropped` ones.
-  void Add(uint32_t source, const std::shared_ptr<const format::ParquetCopyPlan>& plan,
+  /// The rows of a source's row group without the `dropped` ones: a byte of memory a row until they are taken.
+  void Add(uint32_t source, const std::shared_ptr<const format::ParquetCopyPlan>& plan, size_t row_group,
            const format::DeletionVector& dropped);
 
   bool empty() const { return parts_.empty(); }
   /// Whether a row group of `most_bytes` is full: of them, of rows, or of files, which are open while it is written.
   bool Fills(int64_t most_bytes) const;
   /// Parts for one row group, in the order of the sources. A row group of a source is cut where it is much larger than
-  /// the room that is left.
+  /// the room that is left, in bytes: each part decodes it from its beginning.
   std::vector<format::ParquetCopiedRows> Take(int64_t most_bytes, std::vector<uint32_t>& sources);
 
  private:

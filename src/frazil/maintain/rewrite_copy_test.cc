@@ -41,7 +41,7 @@ TEST(RewriteCopy, RowGroupsAreCutWhereTheyAreTooLarge) {
   ASSERT_NE(plans[0], nullptr);
   const int64_t bytes = plans[0]->source().file->row_groups()[0].compressed_bytes;
   CopyQueue queue;
-  queue.Add(7, plans[0], Dropped({0, 50, 51, 99}));
+  queue.Add(7, plans[0], 0, Dropped({0, 50, 51, 99}));
   EXPECT_TRUE(queue.Fills(bytes / 2));
   EXPECT_FALSE(queue.Fills(bytes));
   int64_t num_rows = 0;
@@ -67,7 +67,7 @@ TEST(RewriteCopy, OneRowGroupIsMadeOfManySources) {
   const auto plans = PlansOf(table.table);
   CopyQueue queue;
   for (uint32_t i = 0; i < 3; ++i)
-    queue.Add(i, plans[i], Dropped(i == 1 ? std::vector<int64_t>{3} : std::vector<int64_t>{}));
+    queue.Add(i, plans[i], 0, Dropped(i == 1 ? std::vector<int64_t>{3} : std::vector<int64_t>{}));
   std::vector<uint32_t> sources;
   const auto parts = queue.Take(1 << 20, sources);
   EXPECT_THAT(sources, ElementsAre(0u, 1u, 2u));
@@ -79,7 +79,7 @@ TEST(RewriteCopy, AFileWithoutLiveRowsGivesNothing) {
   MemoryTable table(Partitioning::kNone, kV3);
   ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 3), table.clock), IsOk());
   CopyQueue queue;
-  queue.Add(0, PlansOf(table.table)[0], Dropped({0, 1, 2}));
+  queue.Add(0, PlansOf(table.table)[0], 0, Dropped({0, 1, 2}));
   EXPECT_TRUE(queue.empty());
 }
 

@@ -181,8 +181,10 @@ Status GroupRewrite::CopySources() {
       continue;
     }
     FRAZIL_ASSIGN(result_.sources[i].dropped, scan::DeletedRows(table_.io(), *plan_.scan, task, *equality_));
-    queue.Add(i, plan, result_.sources[i].dropped);
-    while (queue.Fills(outputs_->row_group_room_bytes())) FRAZIL_TRY(WriteCopies(queue));
+    for (size_t row_group = 0; row_group < plan->source().file->row_groups().size(); ++row_group) {
+      queue.Add(i, plan, row_group, result_.sources[i].dropped);
+      while (queue.Fills(outputs_->row_group_room_bytes())) FRAZIL_TRY(WriteCopies(queue));
+    }
   }
   while (!queue.empty()) FRAZIL_TRY(WriteCopies(queue));
   return {};

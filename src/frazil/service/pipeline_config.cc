@@ -244,7 +244,10 @@ Status ReadOnError(const Settings& settings, const std::vector<std::string>& cat
     return Wrong(on_error, "dlq-table", ErrorCode::kInvalidArgument, "dead letters go to a topic or to a table");
   }
   const bool wants_letters = config.poison.policy == Policy::kDeadLetterTopic;
-  if (wants_letters && config.dead_letter_topic.empty() && !has_table) FRAZIL_TRY(on_error.Required("dlq-topic"));
+  if (wants_letters && config.dead_letter_topic.empty() && !has_table) {
+    return Wrong(on_error, "decode", ErrorCode::kInvalidArgument, "dead letters need a place",
+                 "on-error.dlq-topic or on-error.dlq-table");
+  }
   if (!wants_letters && (!config.dead_letter_topic.empty() || has_table)) {
     return Wrong(on_error, has_table ? "dlq-table" : "dlq-topic", ErrorCode::kInvalidArgument,
                  "nothing would be sent there", "it needs on-error.decode: dlq");

@@ -380,8 +380,19 @@ class TableReader final : public duckdb::MultiFileReader {
     });
   }
 
+  static bool HashesAsWritten(const spec::Field& field) {
+    switch (field.type.id()) {
+      case spec::TypeId::kBinary:
+      case spec::TypeId::kFixed:
+      case spec::TypeId::kFloat:
+      case spec::TypeId::kDouble: return false;
+      default: return true;
+    }
+  }
+
   /// A filter that DuckDB evaluates on values of the table's type where it would be wrong on those of the file's type: it
-  /// does not cast expressions.
+  /// does not cast expressions. Nor does it ask Bloom filters for them, which it must not where it hashes other bytes than
+  /// writers do: of binary values their text, of a floating zero one of the two.
   unique_ptr<duckdb::TableFilter> FilterInTableType(
       const duckdb::TableFilter& filter, const duckdb::ColumnIndex& id,
       const vector<duckdb::MultiFileColumnDefinition>& local_columns,
@@ -390,7 +401,7 @@ class TableReader final : public duckdb::MultiFileReader {
     if (column >= pinned_->schema->fields().size()) return filter.Copy();
     const spec::Field& field = pinned_->schema->fields()[column];
     const duckdb::MultiFileColumnDefinition* local = FindColumn(local_columns, field.id);
-    if (local == nullptr || CastsFiltersExactly(field, *local)) return filter.Copy();
+    if (local == nullptr || (CastsFiltersExactly(field, *local) && HashesAsWritten(field))) return filter.Copy();
     return make_uniq<duckdb::ExpressionFilter>(filter.ToExpression(*Reference(global_columns[column].type, 0)));
   }
 

@@ -8,6 +8,7 @@
 #include "duckdb/parser/expression/conjunction_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/function_expression.hpp"
+#include "duckdb/parser/expression/lambda_expression.hpp"
 #include "duckdb/parser/expression/operator_expression.hpp"
 #include "duckdb/parser/expression/window_expression.hpp"
 #include "duckdb/parser/parsed_expression_iterator.hpp"
@@ -44,7 +45,6 @@ const char* DuckName(const std::string& name) {
                                                                          {"regexp", "regexp_matches"},
                                                                          {"regexp_like", "regexp_matches"},
                                                                          {"rlike", "regexp_matches"},
-                                                                         {"sequence", "generate_series"},
                                                                          {"sort_array", "list_sort"},
                                                                          {"transform", "list_transform"},
                                                                          {"unbase64", "from_base64"}};
@@ -141,6 +141,15 @@ void NameSortOrder(FunctionExpression& call) {
   }
 }
 
+/// transform(x, (e, i) -> ...): DuckDB counts from 1.
+void RefuseIndex(const FunctionExpression& call) {
+  if (call.children.size() != 2 || call.children[1]->GetExpressionClass() != duckdb::ExpressionClass::LAMBDA) return;
+  const auto& lambda = call.children[1]->Cast<duckdb::LambdaExpression>();
+  if (lambda.lhs == nullptr || lambda.lhs->GetExpressionClass() != duckdb::ExpressionClass::FUNCTION) return;
+  ThrowError(Error(ErrorCode::kNotSupported, "transform with an index")
+                 .WithHint("list_transform(x, lambda e, i : ...), whose index begins at 1"));
+}
+
 void TranslateCall(unique_ptr<ParsedExpression>& expression) {
   auto& call = expression->Cast<FunctionExpression>();
   if (!call.schema.empty() || call.is_operator) return;
@@ -149,6 +158,7 @@ void TranslateCall(unique_ptr<ParsedExpression>& expression) {
   if (name == "struct") return NameByColumn(call);
   if (name == "map") return SplitPairs(call);
   if (name == "sort_array") NameSortOrder(call);
+  if (name == "transform") RefuseIndex(call);
   if (const char* duck_name = DuckName(name)) call.function_name = duck_name;
   if (!IsCollect(name) || call.children.size() != 1) return;
   call.distinct = call.distinct || name == "collect_set";

@@ -14,7 +14,7 @@ CREATE TEMP MACRO nvl2(a, b, c) AS CASE WHEN a IS NOT NULL THEN b ELSE c END;
 CREATE TEMP MACRO "isnull"(a) AS a IS NULL;
 CREATE TEMP MACRO "isnotnull"(a) AS a IS NOT NULL;
 CREATE TEMP MACRO nanvl(a, b) AS CASE WHEN isnan(a) THEN b ELSE a END;
-CREATE TEMP MACRO pmod(a, b) AS ((a % b) + b) % b;
+CREATE TEMP MACRO pmod(a, b) AS CASE WHEN a % b < 0 THEN (a % b + b) % b ELSE a % b END;
 CREATE TEMP MACRO try_divide(a, b) AS CASE WHEN b <> 0 THEN a / b END;
 
 CREATE TEMP MACRO current_timestamp() AS get_current_timestamp();
@@ -38,7 +38,7 @@ CREATE TEMP MACRO timestamp_micros(n) AS make_timestamp(CAST(n AS BIGINT)) AT TI
 
 CREATE TEMP MACRO locate(part, t) AS instr(t, part);
 CREATE TEMP MACRO substring_index(t, mark, n) AS
-  array_to_string(CASE WHEN n > 0 THEN string_split(t, mark)[:n] ELSE string_split(t, mark)[n:] END, mark);
+  array_to_string(CASE WHEN n > 0 THEN string_split(t, mark)[:n] WHEN n = 0 THEN [] ELSE string_split(t, mark)[n:] END, mark);
 CREATE TEMP MACRO space(n) AS repeat(' ', n);
 CREATE TEMP MACRO sha2(t, bits) AS
   CASE WHEN bits IN (0, 256) THEN sha256(t) ELSE error('sha2 knows 256 bits only: ' || bits) END;
@@ -49,7 +49,9 @@ CREATE TEMP MACRO array_union(a, b) AS
   list_filter(list_concat(a, b), lambda e, i : list_position(list_concat(a, b), e) = i);
 CREATE TEMP MACRO array_except(a, b) AS
   list_filter(a, lambda e, i : NOT coalesce(list_contains(b, e), false) AND list_position(a, e) = i);
-CREATE TEMP MACRO array_remove(a, x) AS list_filter(a, lambda e : e <> x);
+CREATE TEMP MACRO array_remove(a, x) AS list_filter(a, lambda e : e IS NULL OR e <> x);
+CREATE TEMP MACRO sequence(a, b) AS generate_series(a, b, CASE WHEN a <= b THEN 1 ELSE -1 END),
+  (a, b, step) AS generate_series(a, b, step);
 
 CREATE TEMP TYPE byte AS TINYINT;
 CREATE TEMP TYPE timestamp_ntz AS TIMESTAMP;
