@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "frazil/base/request_counters.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/io/counting_file_io.h"
 #include "frazil/io/memory_file_io.h"
@@ -149,9 +150,9 @@ TEST_F(MetadataAnswerTest, EqualsAScanAfterRandomChanges) {
 }
 
 TEST_F(MetadataAnswerTest, BloomFiltersKeepColumnsFromBeingRead) {
-  const auto counters = std::make_shared<io::StorageCounters>();
+  const auto counters = std::make_shared<RequestCounters>();
   const auto counting = std::make_shared<io::CountingFileIO>(std::make_shared<io::MemoryFileIO>(), counters);
-  const auto bytes_read = [&] { return counters->Snapshot()[static_cast<size_t>(io::StorageOperation::kRead)].bytes; };
+  const auto bytes_read = [&] { return counters->Read().at("read").bytes; };
   const auto catalog = catalog::MakeMemoryCatalog("test", "memory:/warehouse", counting);
   ASSERT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
   Client client(catalog);

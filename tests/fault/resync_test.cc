@@ -128,8 +128,8 @@ TEST_F(ResyncTest, DyingHalfWayLosesAndDoublesNothing) {
 }
 
 TEST_F(ResyncTest, RefusesATopicThatEndsBeforeTheTable) {
-  world_.topic->ForgetIds();
   world_.topic->Recreate();
+  world_.topic->ForgetIds();
   EXPECT_THAT(Resync(), IsError(ErrorCode::kFenced, "but the table stands at"));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace frazil {
@@ -17,7 +18,7 @@ class Clock {
   static Clock& System();
 };
 
-/// A clock that stands still until told. Sleeping moves it forward at once.
+/// A clock that stands still until told. Sleeping moves it forward at once. Thread-safe: a lost step of time made tests flaky.
 class ManualClock : public Clock {
  public:
   explicit ManualClock(int64_t now_ms) : now_ms_(now_ms) {}
@@ -26,7 +27,7 @@ class ManualClock : public Clock {
   void Advance(int64_t duration_ms) { now_ms_ += duration_ms; }
 
  private:
-  int64_t now_ms_;
+  std::atomic<int64_t> now_ms_;
 };
 
 }  // namespace frazil
