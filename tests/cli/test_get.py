@@ -55,7 +55,7 @@ def test_a_key_without_a_row_is_said_on_standard_error(users):
     ("app=1,user=b,v=x", "not an identifier field of t.users: 'v'"),
     ("app=1,app=1,user=b", "key of t.users names a field twice: 'app'"),
     ("app=1.7,user=b", "not a value of int app: '1.7'"),
-    ("app", "not a key: app"),
+    ("app", "--key: not a key: app"),
 ])
 def test_a_key_that_is_none_is_refused(users, key, message):
     done = get(users, "t.users", "--key", key, check=False)
