@@ -4,10 +4,9 @@
 
 #include <arrow/api.h>
 
-#include "frazil/format/parquet_reader.h"
+#include "frazil/index/equality_delete_keys.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/scan/row_fetcher.h"
-#include "frazil/spec/name_mapping.h"
 
 namespace frazil::index {
 namespace {
@@ -108,39 +107,22 @@ Status KeyScan::AddRows(const KeyScanJob& job, const arrow::RecordBatch& batch, 
 }
 
 Status KeyScan::ScanEqualityDelete(const KeyScanJob& job, EntrySorter& sorter) {
-  const spec::DataFile& file = job.equality_delete->file;
-  FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, options_.io->Open(file.file_path));
-  format::ParquetReadOptions read_options;
-  if (const std::string mapping = options_.plan->metadata->Property(spec::kNameMappingProperty, ""); !mapping.empty()) {
-    FRAZIL_ASSIGN(read_options.name_mapping, spec::ParseNameMapping(mapping));
-  }
-  FRAZIL_ASSIGN(const auto parquet, format::ParquetReader::Open(std::move(input), std::move(read_options)));
-  std::vector<spec::Field> fields;
-  for (const spec::FieldId id : options_.key->field_ids()) {
-    fields.push_back(*options_.plan->schema->FindField(id));
-    fields.back().required = false;  // a null there deletes rows without a key, which are no entries either
-  }
-  FRAZIL_ASSIGN(const auto batches, parquet->Read(fields));
-  if (!batches->missing().empty()) {
-    return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks the column of field {}: {}",
-                batches->missing().front(), file.file_path);
-  }
   std::vector<Entry> entries;
-  for (;;) {
-    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, batches->Next());
-    if (!batch) return {};
-    FRAZIL_ASSIGN(const auto keys, options_.key->HashNullableRows(batch->rows->columns()));
+  const auto take = [&](int64_t first_row, const CanonicalKey::NullableHashes& keys) -> Status {
     entries.clear();
     for (size_t row = 0; row < keys.hashes.size(); ++row) {
       if (!keys.has_no_key.empty() && keys.has_no_key[row]) continue;
       if (!IsWanted(job, keys.hashes[row])) continue;
       entries.push_back({.hash = keys.hashes[row],
                          .file = job.number,
-                         .position = static_cast<uint32_t>(batch->first_row + static_cast<int64_t>(row))});
+                         .position = static_cast<uint32_t>(first_row + static_cast<int64_t>(row))});
     }
     FRAZIL_TRY(sorter.Add(entries));
-    Report(batch->rows->num_rows());
-  }
+    Report(static_cast<int64_t>(keys.hashes.size()));
+    return {};
+  };
+  return ReadEqualityDeleteKeys(*options_.io, *options_.plan->metadata, *options_.plan->schema, *options_.key,
+                                job.equality_delete->file, take);
 }
 
 }  // namespace frazil::index

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <arrow/api.h>
-
-#include "frazil/format/parquet_reader.h"
-#include "frazil/spec/name_mapping.h"
+#include "frazil/index/equality_delete_keys.h"
 
 namespace frazil::ingest {
 namespace {
@@ -25,31 +22,15 @@ bool IsOnKey(const spec::DataFile& file, const index::CanonicalKey& key) {
 /// Ascending, without duplicates.
 Result<std::vector<Hash96>> KeysOf(const table::Table& base, const spec::DataFile& file,
                                    const index::CanonicalKey& key) {
-  FRAZIL_ASSIGN(std::unique_ptr<io::InputFile> input, base.io()->Open(file.file_path));
-  format::ParquetReadOptions read_options;
-  if (const std::string mapping = base.metadata()->Property(spec::kNameMappingProperty, ""); !mapping.empty()) {
-    FRAZIL_ASSIGN(read_options.name_mapping, spec::ParseNameMapping(mapping));
-  }
-  FRAZIL_ASSIGN(const auto parquet, format::ParquetReader::Open(std::move(input), std::move(read_options)));
-  std::vector<spec::Field> fields;
-  for (const spec::FieldId id : key.field_ids()) {
-    fields.push_back(*base.metadata()->schema()->FindField(id));
-    fields.back().required = false;
-  }
-  FRAZIL_ASSIGN(const auto batches, parquet->Read(fields));
-  if (!batches->missing().empty()) {
-    return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks the column of field {}: {}",
-                batches->missing().front(), file.file_path);
-  }
   std::vector<Hash96> hashes;
-  for (;;) {
-    FRAZIL_ASSIGN(const std::optional<format::ParquetBatch> batch, batches->Next());
-    if (!batch) break;
-    FRAZIL_ASSIGN(const auto keys, key.HashNullableRows(batch->rows->columns()));
-    for (size_t row = 0; row < keys.hashes.size(); ++row) {
-      if (keys.has_no_key.empty() || !keys.has_no_key[row]) hashes.push_back(keys.hashes[row]);
-    }
-  }
+  FRAZIL_TRY(index::ReadEqualityDeleteKeys(*base.io(), *base.metadata(), *base.metadata()->schema(), key, file,
+                                           [&](int64_t, const index::CanonicalKey::NullableHashes& keys) -> Status {
+                                             for (size_t row = 0; row < keys.hashes.size(); ++row) {
+                                               if (keys.has_no_key.empty() || !keys.has_no_key[row])
+                                                 hashes.push_back(keys.hashes[row]);
+                                             }
+                                             return {};
+                                           }));
   std::sort(hashes.begin(), hashes.end());
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
   return hashes;

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "frazil/maintain/file_place.h"
+#include "frazil/maintain/hidden_names.h"
 #include "frazil/maintain/imported_file.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
@@ -48,26 +49,16 @@ Result<std::string> SourceFolder(const std::string& text) {
   return tl::unexpected(std::move(error).WithHint("source_table => '`parquet`.`/some/folder`'"));
 }
 
-/// As Hive and Spark see it, but for folders of a partition field whose name looks like that.
-bool IsHidden(const spec::TableMetadata& metadata, const std::string& folder, const std::string& path) {
-  const spec::PartitionSpec& spec = *metadata.FindSpec(metadata.default_spec_id);
-  for (size_t slash = folder.size(); slash < path.size(); slash = path.find('/', slash + 1)) {
-    const std::string_view name = std::string_view(path).substr(slash + 1);
-    if (!name.starts_with('_') && !name.starts_with('.')) continue;
-    const bool is_partition = std::any_of(spec.fields().begin(), spec.fields().end(), [&](const auto& field) {
-      return name.starts_with(field.name) && name.substr(field.name.size()).starts_with('=');
-    });
-    if (!is_partition) return true;
-  }
-  return false;
-}
-
 /// Files of the folder, or the one file of that name.
 Result<std::vector<io::FileInfo>> FindFiles(const io::FileIO& io, const spec::TableMetadata& metadata,
                                             const std::string& folder) {
   if (const auto file = io.Open(folder)) return std::vector<io::FileInfo>{{folder, (*file)->size_bytes(), 0}};
   FRAZIL_ASSIGN(std::vector<io::FileInfo> files, io.List(folder));
-  std::erase_if(files, [&](const io::FileInfo& file) { return IsHidden(metadata, folder, file.path); });
+  // As Hive and Spark see it.
+  const HiddenNames hidden(std::span(metadata.FindSpec(metadata.default_spec_id), 1));
+  std::erase_if(files, [&](const io::FileInfo& file) {
+    return hidden.IsHidden(std::string_view(file.path).substr(std::min(folder.size(), file.path.size())));
+  });
   if (files.empty()) return Fail(ErrorCode::kNotFound, "no files to add: {}", folder);
   std::sort(files.begin(), files.end(), [](const auto& left, const auto& right) { return left.path < right.path; });
   return files;

@@ -16,26 +16,11 @@ int HexDigit(char letter) {
   return -1;
 }
 
-std::string DecodedOnce(std::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_code =
-        text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
-    if (is_code) {
-      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
 /// Decoded until nothing changes, so that a path, its encoding and the encoding of that all come out as one.
 std::string Decoded(std::string_view text) {
   std::string now(text);
   for (;;) {
-    std::string next = DecodedOnce(now);
+    std::string next = PercentDecoded(now);
     if (next == now) return now;
     now = std::move(next);
   }
@@ -52,6 +37,21 @@ std::string WithSingleSlashes(std::string_view path) {
 }
 
 }  // namespace
+
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_code =
+        text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 && HexDigit(text[i + 2]) >= 0;
+    if (is_code) {
+      decoded += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
+}
 
 FilePlace PlaceOf(std::string_view location) {
   FilePlace place;

@@ -22,6 +22,9 @@ struct FilePlace {
 
 FilePlace PlaceOf(std::string_view location);
 
+/// `%41` becomes `A`, once; what is no code stays.
+std::string PercentDecoded(std::string_view text);
+
 /// Whether `place` is the folder or in it, by path alone.
 bool IsInside(const FilePlace& place, const FilePlace& folder);
 

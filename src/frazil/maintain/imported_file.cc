@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frazil/format/parquet_reader.h"
+#include "frazil/maintain/file_place.h"
 #include "frazil/spec/ascii.h"
 #include "frazil/spec/single_value.h"
 #include "frazil/write/column_metrics.h"
@@ -80,26 +81,6 @@ class FileMetrics {
   std::set<spec::FieldId> without_bounds_;
   std::set<spec::FieldId> without_null_count_;
 };
-
-std::string Decoded(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&](size_t at) {
-      const char c = at < text.size() ? text[at] : 'x';
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                    : -1;
-    };
-    if (text[i] == '%' && digit(i + 1) >= 0 && digit(i + 2) >= 0) {
-      plain += static_cast<char>(digit(i + 1) * 16 + digit(i + 2));
-      i += 2;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
 
 /// Columns are found by id, or by name as the mapping spells it: a file of another table, or of other spelling, would be read
 /// as one that has nulls, or the values of another column.
@@ -180,7 +161,7 @@ std::vector<std::pair<std::string, std::string>> PartitionFolders(const std::str
     rest.remove_prefix(slash + 1);
     const size_t equals = folder.find('=');
     if (equals == std::string_view::npos) continue;
-    folders.emplace_back(Decoded(folder.substr(0, equals)), Decoded(folder.substr(equals + 1)));
+    folders.emplace_back(PercentDecoded(folder.substr(0, equals)), PercentDecoded(folder.substr(equals + 1)));
   }
   return folders;
 }

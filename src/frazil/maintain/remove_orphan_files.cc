@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "frazil/format/manifest_file.h"
+#include "frazil/maintain/hidden_names.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
@@ -23,35 +24,6 @@ constexpr int64_t kDefaultAgeMs = 3 * 24 * kHourMs;
 constexpr int64_t kAgeFloorMs = 24 * kHourMs;
 constexpr size_t kBreakerMinOrphans = 1000;
 constexpr size_t kMaxNamesInMessage = 5;
-
-/// Names that begin with `_` or `.` are not data, unless they are partition folders of a field whose name does.
-class HiddenNames {
- public:
-  explicit HiddenNames(const spec::TableMetadata& metadata) {
-    for (const spec::PartitionSpec& spec : metadata.partition_specs) {
-      for (const spec::PartitionField& field : spec.fields()) {
-        if (field.name.starts_with('_') || field.name.starts_with('.')) folders_.insert(field.name + "=");
-      }
-    }
-  }
-
-  /// `path` within the location.
-  bool IsHidden(std::string_view path) const {
-    while (!path.empty()) {
-      const size_t end = std::min(path.find('/'), path.size());
-      const std::string_view name = path.substr(0, end);
-      path.remove_prefix(std::min(end + 1, path.size()));
-      const bool looks_hidden = name.starts_with('_') || name.starts_with('.');
-      const bool is_partition = std::any_of(folders_.begin(), folders_.end(),
-                                            [&](const std::string& folder) { return name.starts_with(folder); });
-      if (looks_hidden && !is_partition) return true;
-    }
-    return false;
-  }
-
- private:
-  std::set<std::string> folders_;
-};
 
 /// Every table of a catalog but `own`.
 Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableName& own,
@@ -187,7 +159,7 @@ class OrphanRun {
   }
 
   Status Compare(const std::vector<io::FileInfo>& listed) {
-    const HiddenNames hidden(*table_.metadata());
+    const HiddenNames hidden(table_.metadata()->partition_specs);
     const FilePlace folder = PlaceOf(location_);
     std::set<std::string> other_roots;
     for (const io::FileInfo& file : listed) {
