@@ -5,6 +5,7 @@
 // updates. Data files do not exist: their writer knows the keys. Vectors are real, in memory. Counters are million keys a CPU
 // second: load; then of the upserts look-up and follow (entries in, vectors compared, checkpoints) on the calling thread,
 // merges on theirs, and all of it together. on_disk 2: with a memory limit of an eighth of the runs' size, at least 64 MB.
+// row_ids 1: updated rows keep their row ids, which are stored then; 0: all ids follow from file and position.
 // ForeignCommit: a million rows whose keys nobody knows.
 // BulkBuild: an index of files of others, 20-character keys beside three more columns; million keys a second of the clock.
 
@@ -293,8 +294,10 @@ void Upserts(benchmark::State& state) {
       }
       num_upserts += static_cast<int64_t>(sorted.size());
       index::KnownKeys keys{.hashes = sorted};
-      keys.stored_row_ids.resize(sorted.size());
-      for (const index::KeyHit& hit : found.hits) keys.stored_row_ids[hit.key] = hit.row_id;
+      if (state.range(1) != 0) {
+        keys.stored_row_ids.resize(sorted.size());
+        for (const index::KeyHit& hit : found.hits) keys.stored_row_ids[hit.key] = hit.row_id;
+      }
       files.Kill(killed);
       known[files.AddFile(static_cast<int64_t>(sorted.size()))] = std::move(keys);
       follow();
@@ -420,7 +423,14 @@ void BulkBuild(benchmark::State& state) {
 
 BENCHMARK(BulkBuild)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(ForeignCommit)->Iterations(5)->Unit(benchmark::kMillisecond);
-BENCHMARK(Upserts)->ArgName("on_disk")->Arg(0)->Arg(1)->Arg(2)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(Upserts)
+    ->ArgNames({"on_disk", "row_ids"})
+    ->Args({0, 1})
+    ->Args({1, 1})
+    ->Args({1, 0})
+    ->Args({2, 1})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace frazil

@@ -6,14 +6,14 @@
    and with stored row ids).
 2. Look-ups in sorted batches, 10 % of them misses, keys uniform and Zipf, against 1, 4 and 8 runs of like size.
 3. The same from files: cold (nothing in the page cache), then warm, and with less memory than the runs need (a cgroup).
-4. Upserts in a steady state: look up, new run, merges included; 90 % updates. Two updates a key.
-5. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; one set of settings for all sections.
-6. The whole index as ingest uses it (bench/micro/key_index.cc, half of the keys): built from files of others (20 million keys
-   at most); load and batches of a million upserts with look-up, deletion vectors, follow and merges, in memory, on disk, and on
-   disk with a memory limit of an eighth of the runs' size; a foreign commit of a million rows into all keys. own_MB: memory of
-   the process without mapped files, what the benchmark itself holds included.
+4. RocksDB: 12-byte hash as key, 8-byte value, loaded from sorted files; one set of settings for all sections.
+5. The whole index as ingest uses it (bench/micro/key_index.cc): built from files of others (20 million keys at most); a foreign
+   commit of a million rows into all keys.
+6. Upserts, 90 % updates, in batches of a million with look-up, deletion vectors, follow, checkpoints and merges: two rounds over
+   all keys on disk, row ids stored and derived; 20 batches over half of the keys in memory, and on disk with a memory limit of
+   an eighth of the runs' size. own_MB: memory of the process without mapped files, what the benchmark itself holds included.
 
-Needs about 60 bytes of disk and 110 bytes of memory a key. A table, then the JSON of all figures as the last line. CPU
+Needs about 100 bytes of disk and 110 bytes of memory a key. A table, then the JSON of all figures as the last line. CPU
 seconds are of the measuring thread; of the whole process for upserts. RocksDB is left out where it is not installed
 (`./dev setup develop`), the cgroup where none can be made.
 """
@@ -69,20 +69,24 @@ def run(section, arguments, limit=None):
 
 
 WHOLE_FIGURES = {"build_M/s", "build_M/cpu_s", "follow_M/s", "longest_ms", "load_M/s", "look_up_M/s", "merges_M/s", "all_M/s", "runs",
-                 "entries_M", "bytes_a_key", "own_MB", "limit_MB", "reserved_MB", "peak_MB"}
+                 "entries_M", "bytes_a_key", "own_MB", "limit_MB", "reserved_MB"}
 
 
-def run_whole(name, keys, batches, folder, limit=None):
-    """One benchmark of key_index.cc in a process of its own."""
+def run_whole(title, name, keys, folder, limit=None, settings=None):
+    """Prints and returns one benchmark of key_index.cc, in a process of its own; `settings` of it by name of the variable."""
+    environment = {"KEYS": keys, "FOLDER": folder} | (settings or {})
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([WHOLE_PROGRAM, f"--benchmark_out={out.name}", f"--benchmark_filter={name}"], check=True, stdout=subprocess.DEVNULL,
-                       env={**os.environ, "FRAZIL_BENCH_KEYS": str(keys), "FRAZIL_BENCH_BATCHES": str(batches),
-                            "FRAZIL_BENCH_BATCH": str(min(1_000_000, keys // 10)),
-                            "FRAZIL_BENCH_FOLDER": str(folder)}, preexec_fn=limit.prepare if limit else None)
+        done = subprocess.run([WHOLE_PROGRAM, f"--benchmark_out={out.name}", f"--benchmark_filter={name}"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=limit.prepare if limit else None,
+                              env=os.environ | {f"FRAZIL_BENCH_{variable}": str(value) for variable, value in environment.items()})
+        if done.returncode != 0:
+            sys.exit(f"{name} failed with {done.returncode}: {done.stderr}")
         row, = json.load(out)["benchmarks"]
     if row.get("error_occurred"):
         sys.exit(f"{name}: {row['error_message']}")
-    return {"keys": keys} | {name: round(value, 3) for name, value in row.items() if name in WHOLE_FIGURES}
+    figures = {"keys": keys} | {name: round(value, 3) for name, value in row.items() if name in WHOLE_FIGURES}
+    print(f"whole index, {keys:,} keys, {title}: " + ", ".join(f"{name} {value:g}" for name, value in figures.items() if name != "keys"))
+    return figures
 
 
 def millions(value):
@@ -102,8 +106,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keys", type=int, default=100_000_000)
     parser.add_argument("--dir", default=tempfile.gettempdir(), help="where runs are written, on the disk to measure")
-    parser.add_argument("--only", default="build,look-up,disk,limit,upsert,rocksdb,whole")
-    parser.add_argument("--batches", type=int, default=20, help="of a million upserts, for the whole index")
+    parser.add_argument("--only", default="build,look-up,disk,limit,rocksdb,whole,upsert")
     options = parser.parse_args()
     sections = options.only.split(",")
     subprocess.run(["cmake", "--build", BUILD, "--target", "index_runs_bench", "key_index_bench"], check=True, stdout=subprocess.DEVNULL)
@@ -145,11 +148,6 @@ def main():
             print_look_ups(figures["limit"])
         for path in folder.iterdir():
             path.unlink()
-        if "upsert" in sections:
-            row = figures["upsert"] = run("upsert", common)[0]
-            print(f"upserts, {row['updates']:.0%} updates, batches of {row['batch']:,}: {millions(row['per_cpu_s'])} a CPU s "
-                  f"({row['entries_merged_per_upsert']} entries merged an upsert, at most {row['most_runs']} runs, longest batch "
-                  f"{row['worst_batch_ms']} ms, {row['bytes_per_key']} bytes a live key at the end, peak {row['peak_memory_mb']} MB)")
         if "rocksdb" in sections:
             if "rocksdb" not in subprocess.run([PROGRAM], stderr=subprocess.PIPE, text=True).stderr.split():
                 print("RocksDB is not installed: no comparison")
@@ -162,20 +160,24 @@ def main():
                           (f", {row['bytes_per_key']} bytes a key" if "bytes_per_key" in row else ""))
         if "whole" in sections:
             figures["whole"] = {}
-            bounded = max(options.keys // 2, 1_000_000)
+            for title, name, keys in (("built from files of others", "BulkBuild", min(options.keys, 20_000_000)),
+                                      ("a foreign commit of a million rows", "ForeignCommit", options.keys)):
+                figures["whole"][name] = run_whole(title, name, keys, folder)
+        if "upsert" in sections:
+            figures["upsert"] = {}
+            batch = min(1_000_000, options.keys // 10)
+            half = max(options.keys // 2, 1_000_000)
             # Of a limited index: its budget, the benchmark's own vectors and batches, some page cache.
-            limit = MemoryLimit(bounded * 20 // 8 + bounded * 4 + (640 << 20))
+            limit = MemoryLimit(half * 20 // 8 + half * 4 + (640 << 20))
             if limit.path is None:
                 print("no cgroup can be made here: the limited index has all the page cache it wants")
             try:
                 for title, name, keys, batches, how in (
-                        ("built from files of others", "BulkBuild", min(bounded, 20_000_000), 0, None),
-                        ("a foreign commit of a million rows", "ForeignCommit", options.keys, 0, None),
-                        ("upserts in memory", "Upserts/on_disk:0", bounded, options.batches, None),
-                        ("upserts on disk", "Upserts/on_disk:1", bounded, options.batches, None),
-                        ("upserts on disk, limited", "Upserts/on_disk:2", bounded, options.batches, limit if limit.path else None)):
-                    row = figures["whole"][name] = run_whole(name, keys, batches, folder, how)
-                    print(f"whole index, {keys:,} keys, {title}: " + ", ".join(f"{name} {value:g}" for name, value in row.items() if name != "keys"))
+                        ("two rounds of upserts on disk", "Upserts/on_disk:1/row_ids:1", options.keys, 2 * options.keys // batch, None),
+                        ("the same, no row ids stored", "Upserts/on_disk:1/row_ids:0", options.keys, 2 * options.keys // batch, None),
+                        ("upserts in memory", "Upserts/on_disk:0/row_ids:1", half, 20, None),
+                        ("upserts on disk, limited", "Upserts/on_disk:2/row_ids:1", half, 20, limit if limit.path else None)):
+                    figures["upsert"][title] = run_whole(title, name, keys, folder, how, {"BATCH": batch, "BATCHES": batches})
             finally:
                 if limit.path is not None:
                     limit.remove()

@@ -1,6 +1,6 @@
 // What runs of the key index cost: `index_runs_bench SECTION [--keys N] [--dir D] [...]` prints one JSON line a figure.
-// bench/scenario/index.py runs the sections and makes a table of them. CPU seconds are of the measuring thread (steady
-// state: of the process). Keys are 12-byte hashes spread evenly; misses are 10 %.
+// bench/scenario/index.py runs the sections and makes a table of them. CPU seconds are of the measuring thread
+// (RocksDB's upserts: of the process). Keys are 12-byte hashes spread evenly; misses are 10 %.
 
 #include <algorithm>
 #include <array>
@@ -320,118 +320,6 @@ void Build(const Options& options) {
   for (const auto& entry : std::filesystem::directory_iterator(options.dir)) std::filesystem::remove(entry.path());
 }
 
-// Upserts as the index sees them: look a batch's keys up, mark the rows found as dead, add the new ones; runs of like size
-// are merged, without dead entries. A tenth of the keys is new.
-class UpsertLoop {
- public:
-  explicit UpsertLoop(const Options& options) : options_(options), is_dead_(options.keys * 4), next_row_(options.keys) {
-    runs_ = BuildRuns(options.keys, 1, options.dir, false);
-    keys_ = options.keys;
-  }
-
-  void Batch(size_t size, std::mt19937_64& random) {
-    std::vector<std::pair<Hash96, uint64_t>> batch;
-    for (size_t i = 0; i < size; ++i) {
-      const uint64_t key = i % 10 == 9 ? keys_++ : random() % keys_;
-      batch.emplace_back(HashOf(key), key);
-    }
-    std::sort(batch.begin(), batch.end());
-    batch.erase(std::unique(batch.begin(), batch.end()), batch.end());
-    std::vector<Hash96> hashes;
-    for (const auto& [hash, key] : batch) hashes.push_back(hash);
-    std::vector<ProbeHit> hits;
-    Must(Probe(runs_, hashes, hits));
-    std::vector<int64_t> row_ids(batch.size(), kDerivedRowId);
-    for (const ProbeHit& hit : hits) {
-      const uint64_t row = uint64_t{hit.file} * kRowsPerFile + hit.position;
-      if (is_dead_[row]) continue;
-      is_dead_[row] = true;
-      ++updates_;
-      row_ids[hit.key] = hit.row_id == kDerivedRowId ? static_cast<int64_t>(row) : hit.row_id;
-    }
-    const auto writer = NewWriter("", true);
-    for (size_t i = 0; i < batch.size(); ++i) {
-      Entry entry = EntryOf(batch[i].second, next_row_ + i, false);
-      entry.row_id = row_ids[i];
-      Must(writer->Add(entry));
-    }
-    next_row_ += batch.size();
-    upserts_ += batch.size();
-    runs_.insert(runs_.begin(), Must(writer->Finish()));
-    Merge();
-  }
-
-  uint64_t upserts() const { return upserts_; }
-  uint64_t updates() const { return updates_; }
-  size_t num_runs() const { return runs_.size(); }
-  double live_bytes_per_key() const { return static_cast<double>(BytesOf(runs_)) / static_cast<double>(keys_); }
-  int64_t merged() const { return merged_; }
-
- private:
-  // Newest first: while the next older run is less than four times what is gathered, it joins the merge.
-  void Merge() {
-    size_t count = 1;
-    int64_t gathered = runs_[0]->num_entries();
-    while (count < runs_.size() && runs_[count]->num_entries() < 4 * gathered)
-      gathered += runs_[count++]->num_entries();
-    if (count < 4 && count < runs_.size()) return;
-    if (count == 1) return;
-    const bool to_file = gathered > 4'000'000 || count == runs_.size();
-    const auto writer = NewWriter(to_file ? fmt::format("{}/merged-{}.run", options_.dir, next_run_++) : "", true);
-    const std::span merging = std::span(runs_).first(count);
-    Must(MergeRuns(
-        merging,
-        [&](std::span<Entry> entries) -> Result<size_t> {
-          const auto dead = std::remove_if(entries.begin(), entries.end(), [&](const Entry& entry) {
-            return is_dead_[uint64_t{entry.file} * kRowsPerFile + entry.position];
-          });
-          return static_cast<size_t>(dead - entries.begin());
-        },
-        *writer, nullptr));
-    merged_ += gathered;
-    const auto run = Must(writer->Finish());
-    for (const auto& old : merging) {
-      if (!old->in_memory()) std::filesystem::remove(old->path());
-    }
-    runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(count));
-    if (run != nullptr) runs_.insert(runs_.begin(), run);
-  }
-
-  const Options& options_;
-  Runs runs_;  // newest first
-  std::vector<bool> is_dead_;
-  uint64_t next_row_;
-  uint64_t keys_ = 0;
-  uint64_t upserts_ = 0;
-  uint64_t updates_ = 0;
-  int64_t merged_ = 0;
-  int next_run_ = 0;
-};
-
-void Upsert(const Options& options) {
-  constexpr size_t kBatch = 100'000;
-  UpsertLoop loop(options);
-  std::mt19937_64 random(7);
-  const Watch watch(CLOCK_PROCESS_CPUTIME_ID);
-  double worst = 0;
-  size_t most_runs = 0;
-  while (loop.upserts() < options.keys * 2) {
-    const Watch of_batch;
-    loop.Batch(kBatch, random);
-    worst = std::max(worst, of_batch.wall());
-    most_runs = std::max(most_runs, loop.num_runs());
-  }
-  const auto upserts = static_cast<double>(loop.upserts());
-  fmt::print(
-      R"({{"section": "upsert", "keys": {}, "batch": {}, "upserts": {}, "updates": {:.3f}, "per_cpu_s": {:.0f}, "per_s": {:.0f}, )"
-      R"("worst_batch_ms": {:.0f}, "most_runs": {}, "entries_merged_per_upsert": {:.1f}, "bytes_per_key": {:.2f}, "peak_memory_mb": {}}})"
-      "\n",
-      options.keys, kBatch, loop.upserts(), static_cast<double>(loop.updates()) / upserts, upserts / watch.cpu(),
-      upserts / watch.wall(), worst * 1e3, most_runs, static_cast<double>(loop.merged()) / upserts,
-      loop.live_bytes_per_key(), PeakMemoryMb());
-  for (const auto& entry : std::filesystem::directory_iterator(options.dir)) std::filesystem::remove(entry.path());
-}
-
 #ifdef FRAZIL_BENCH_ROCKSDB
 
 void Must(const rocksdb::Status& status) {
@@ -537,9 +425,10 @@ void RocksDb(const Options& options) {
   uint64_t next_key = options.keys;
   uint64_t upserts = 0;
   const Watch watch(CLOCK_PROCESS_CPUTIME_ID);
+  const uint64_t batch_size = std::min<uint64_t>(options.keys / 10, 1'000'000);
   while (upserts < std::clamp<uint64_t>(options.keys / 10, 1'000'000, 5'000'000)) {
     std::vector<Hash96> batch;
-    for (size_t i = 0; i < 100'000; ++i) batch.push_back(HashOf(i % 10 == 9 ? next_key++ : random() % next_key));
+    for (size_t i = 0; i < batch_size; ++i) batch.push_back(HashOf(i % 10 == 9 ? next_key++ : random() % next_key));
     std::sort(batch.begin(), batch.end());
     batch.erase(std::unique(batch.begin(), batch.end()), batch.end());
     get(batch);
@@ -606,7 +495,7 @@ int main(int argc, char** argv) {
     }
   }
   const std::map<std::string, void (*)(const Options&)> sections = {
-      {"look-up", LookUp},  {"write", Write}, {"cold", Cold}, {"build", Build}, {"upsert", Upsert},
+      {"look-up", LookUp},  {"write", Write}, {"cold", Cold}, {"build", Build},
 #ifdef FRAZIL_BENCH_ROCKSDB
       {"rocksdb", RocksDb},
 #endif

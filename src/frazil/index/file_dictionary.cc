@@ -38,6 +38,13 @@ void FileDictionary::Set(FileState state) {
   next_number_ = std::max(next_number_, number + 1);
 }
 
+void FileDictionary::SetWithoutOwnKeys(FileNumber number) {
+  std::shared_ptr<const IndexedFile>& file = Slot(number).file;
+  IndexedFile changed = *file;
+  changed.has_own_keys = false;
+  file = std::make_shared<const IndexedFile>(std::move(changed));
+}
+
 void FileDictionary::SetDeletes(FileNumber number, spec::DeleteFileId deletes_id) {
   Slot(number).deletes_id = std::move(deletes_id);
 }

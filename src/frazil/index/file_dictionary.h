@@ -62,6 +62,8 @@ class FileDictionary {
   Result<FileNumber> Add(IndexedFile file, spec::DeleteFileId deletes_id);
   /// Takes over a state of a manifest; its file's number decides where.
   void Set(FileState state);
+  /// Says of a file that it does not have the key columns itself.
+  void SetWithoutOwnKeys(FileNumber number);
   void SetDeletes(FileNumber number, spec::DeleteFileId deletes_id);
   /// The file is not live any more; without forwarding its number is forgotten.
   void SetGone(FileNumber number, std::shared_ptr<const Forwarding> forwarding);

@@ -59,6 +59,7 @@ IndexManifest MakeManifest(const IndexVersion& version, const std::string& table
   IndexManifest manifest;
   manifest.table_uuid = table_uuid;
   manifest.key_version = key_version;
+  manifest.key_reading = version.key_reading;
   manifest.snapshot_id = version.snapshot;
   manifest.next_number = version.dictionary.next_number();
   manifest.num_shards = static_cast<uint32_t>(version.shards.size());
@@ -91,6 +92,7 @@ LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& d
   LoadedVersion loaded;
   loaded.version = std::make_shared<IndexVersion>();
   loaded.version->snapshot = manifest.snapshot_id;
+  loaded.version->key_reading = manifest.key_reading;
   loaded.version->shards.resize(manifest.num_shards);
   for (uint32_t shard = 0; shard < manifest.num_shards; ++shard) {
     RunList& runs = loaded.version->shards[shard];

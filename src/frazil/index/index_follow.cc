@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "frazil/expr/expression.h"
+#include "frazil/index/key_reading.h"
 
 namespace frazil::index {
 namespace {
@@ -33,6 +34,7 @@ Status IndexFollow::Compare(const table::Table& table, const spec::Snapshot* sna
   FRAZIL_ASSIGN(table::ScanPlan plan,
                 table::PlanScan(table, snapshot, expr::Expression::True(), table.metadata()->schema()));
   plan_ = std::make_shared<const table::ScanPlan>(std::move(plan));
+  key_reading_ = KeyReading(*table.metadata(), *options_.key);
   FRAZIL_TRY(CompareDataFiles(known));
   FRAZIL_TRY(CompareEqualityDeletes());
   FindGone();
@@ -42,13 +44,16 @@ Status IndexFollow::Compare(const table::Table& table, const spec::Snapshot* sna
 
 Status IndexFollow::CompareDataFiles(const std::map<std::string, KnownKeys>& known) {
   std::unordered_set<std::string_view> added;
+  const bool is_read_alike = key_reading_ == from_.key_reading;
   for (const table::FileScanTask& task : plan_->tasks) {
     const table::LiveDataFile& file = task.data_file;
     FRAZIL_TRY(CheckRowCount(file.file));
     spec::DeleteFileId deletes_id = LiveDeletes::IdOf(task.deletes);
     const auto number = live_.find(file.file.file_path);
     const FileState* state = number == live_.end() ? nullptr : from_.dictionary.Find(number->second);
-    if (state == nullptr || state->file->content != spec::FileContent::kData || !state->file->IsSame(file)) {
+    // A file that would be read otherwise now is another file: entries of the old number must not speak for it.
+    if (state == nullptr || state->file->content != spec::FileContent::kData || !state->file->IsSame(file) ||
+        !(is_read_alike || state->file->has_own_keys)) {
       if (!added.insert(file.file.file_path).second) {
         return Fail(ErrorCode::kInvalidTable, "a data file is in the snapshot twice: {}", file.file.file_path);
       }
@@ -88,7 +93,8 @@ Status IndexFollow::CompareEqualityDeletes() {
     const auto number = live_.find(file.file.file_path);
     const FileState* state = number == live_.end() ? nullptr : from_.dictionary.Find(number->second);
     if (state != nullptr && state->file->content == spec::FileContent::kEqualityDeletes &&
-        state->file->sequence_number == file.sequence_number && state->file->record_count == file.file.record_count) {
+        state->file->sequence_number == file.sequence_number && state->file->record_count == file.file.record_count &&
+        key_reading_ == from_.key_reading) {
       num_still_live_ += still_live_[number->second] ? 0 : 1;
       still_live_[number->second] = true;
       if (any_shard_is_damaged_) {
@@ -202,6 +208,7 @@ Status IndexFollow::Scan(EntrySorter& sorter) {
                 .executor = options_.executor,
                 .on_progress = options_.on_progress});
   FRAZIL_TRY(scan.Run(jobs_, sorter));
+  for (const FileNumber number : scan.without_own_keys()) dictionary_.SetWithoutOwnKeys(number);
   if (scan.rows_without_key() > 0 && options_.on_notice) {
     options_.on_notice(fmt::format("rows with a null in their key cannot be upserted: {}", scan.rows_without_key()));
   }
@@ -211,6 +218,7 @@ Status IndexFollow::Scan(EntrySorter& sorter) {
 std::shared_ptr<IndexVersion> IndexFollow::MakeVersion() {
   auto version = std::make_shared<IndexVersion>();
   version->snapshot = plan_->snapshot_id;
+  version->key_reading = key_reading_;
   version->dictionary = std::move(dictionary_);
   version->files = plan_;
   version->io = io_;

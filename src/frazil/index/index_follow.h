@@ -75,6 +75,7 @@ class IndexFollow {
 
   std::shared_ptr<io::FileIO> io_;
   std::shared_ptr<const table::ScanPlan> plan_;
+  std::string key_reading_;
   FileDictionary dictionary_;
   std::vector<bool> still_live_;  ///< by number
   size_t num_still_live_ = 0;

@@ -295,7 +295,7 @@ class Life {
     switch (step) {
       case 26: return DeleteByKey();
       case 27: return Revive();
-      case 28: return Evolve();
+      case 28: return Below(2) == 0 ? Evolve() : MapKey();
       case 29: return ReplaceAll();
       case 30: return Upgrade();
       default:
@@ -317,10 +317,43 @@ class Life {
       ids.push_back(id);
     }
     if (ids.empty()) return;
+    if (Below(4) == 0) return InsertWithoutIds(ids);
     const auto file = table_.Write(ids, {}, Part());
     table_.Add(file);
     table_.Commit();
     Tell(fmt::format("insert {} as {}", fmt::join(ids, ","), file->path));
+  }
+
+  /// A file of somebody who knows no field ids; it has one column or two that could be the key.
+  std::map<std::string, std::vector<int64_t>> ColumnsWithoutIds(const std::vector<int64_t>& ids) {
+    if (!has_name_mapping_) MapKey();
+    std::map<std::string, std::vector<int64_t>> columns = {{Below(3) == 0 ? "b" : "a", ids}};
+    if (Below(3) != 0) {
+      std::vector<int64_t>& others = columns.contains("a") ? columns["b"] : columns["a"];
+      for (size_t i = 0; i < ids.size(); ++i) others.push_back(Below(12) == 0 ? kNullId : Id());
+    }
+    return columns;
+  }
+  static std::string Told(const std::map<std::string, std::vector<int64_t>>& columns) {
+    std::string told;
+    for (const auto& [name, ids] : columns) told += fmt::format(" {} = {}", name, fmt::join(ids, ","));
+    return told;
+  }
+
+  void InsertWithoutIds(const std::vector<int64_t>& ids) {
+    const std::map<std::string, std::vector<int64_t>> columns = ColumnsWithoutIds(ids);
+    const auto file = table_.WriteWithoutIds(columns, Part());
+    table_.Add(file);
+    table_.Commit();
+    Tell(fmt::format("insert without field ids{} as {}", Told(columns), file->path));
+  }
+
+  void MapKey() {
+    has_name_mapping_ = true;
+    const std::string column = Below(2) == 0 ? "a" : "b";
+    const int64_t default_id = Id();
+    Tell(fmt::format("the key without field ids is {} from now on, where it is missing {}", column, default_id));
+    table_.MapKeyTo(column, default_id);
   }
 
   void Delete() {
@@ -581,8 +614,17 @@ class Life {
     } else {
       const std::set<int64_t> ids = {Id(), Below(8) == 0 ? kNullId : Id()};
       const auto part = Below(2) == 0 ? std::nullopt : std::optional(Part());
-      Tell(fmt::format("delete keys {} in {}", fmt::join(ids, ","), part.value_or("all partitions")));
-      table_.DeleteByKey(ids, part);
+      if (Below(4) == 0) {
+        if (!has_name_mapping_) MapKey();
+        // Both columns: a delete file without a column of its keys is an error.
+        const std::map<std::string, std::vector<int64_t>> columns = {{"a", {ids.begin(), ids.end()}},
+                                                                     {"b", std::vector<int64_t>(ids.size(), Id())}};
+        Tell(fmt::format("delete keys without field ids{} in {}", Told(columns), part.value_or("all partitions")));
+        table_.DeleteByKeyWithoutIds(columns, part);
+      } else {
+        Tell(fmt::format("delete keys {} in {}", fmt::join(ids, ","), part.value_or("all partitions")));
+        table_.DeleteByKey(ids, part);
+      }
     }
     table_.Commit();
   }
@@ -627,6 +669,7 @@ class Life {
   bool merges_in_background_ = false;
   bool unique_keys_ = false;
   bool is_long_ = false;
+  bool has_name_mapping_ = false;
   uint32_t num_shards_ = 1;
   std::unique_ptr<TempDir> folder_;
   std::unique_ptr<KeyIndex> index_;

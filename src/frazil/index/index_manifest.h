@@ -40,6 +40,7 @@ struct RunRecord {
 struct IndexManifest {
   std::string table_uuid;
   std::string key_version;  ///< identifier field ids, type classes and seed: another one means another index
+  std::string key_reading;  ///< what keys of files depend on that do not have them (KeyReading)
   std::optional<spec::SnapshotId> snapshot_id;  ///< complete up to here; none: an empty table
   FileNumber next_number = 0;
   uint32_t num_shards = 1;                     ///< a power of two, at most 256

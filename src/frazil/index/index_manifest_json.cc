@@ -27,6 +27,7 @@ constexpr size_t kRestStart = kChecksumStart.size() + kChecksumDigits + kChecksu
 constexpr char kFormat[] = "format";
 constexpr char kTableUuid[] = "table-uuid";
 constexpr char kKeyVersion[] = "key-version";
+constexpr char kKeyReading[] = "key-reading";
 constexpr char kSnapshotId[] = "snapshot-id";
 constexpr char kNextNumber[] = "next-number";
 constexpr char kShards[] = "shards";
@@ -39,9 +40,9 @@ constexpr char kBytes[] = "bytes";
 constexpr char kRunChecksum[] = "checksum";
 
 // A file is an array of these: with 100,000 of them, objects would take a second to read.
-constexpr std::array<const char*, 11> kFileColumns = {"number",  "path",    "sequence-number", "first-row-id",
-                                                      "records", "spec-id", "partition",       "content",
-                                                      "live",    "deletes", "row-map"};
+constexpr std::array<const char*, 12> kFileColumns = {"number",   "path",    "sequence-number", "first-row-id",
+                                                      "records",  "spec-id", "partition",       "content",
+                                                      "own-keys", "live",    "deletes",         "row-map"};
 enum FileColumn {
   kNumber,
   kPath,
@@ -51,6 +52,7 @@ enum FileColumn {
   kSpecId,
   kPartition,
   kContent,
+  kOwnKeys,
   kLive,
   kDeletes,
   kRowMap
@@ -99,6 +101,7 @@ OrderedJson ToJson(const IndexedFileRecord& record) {
           file.spec_id.value(),
           ToHex(file.partition),
           static_cast<int>(file.content),
+          file.has_own_keys,
           record.is_live,
           std::move(deletes),
           std::move(row_map)};
@@ -180,6 +183,7 @@ Result<IndexedFileRecord> ParseFile(const Json& json) {
   if (!Take(json[kSpecId], spec_id)) return WrongColumn(kSpecId);
   if (!Take(json[kContent], content, static_cast<int64_t>(spec::FileContent::kEqualityDeletes)))
     return WrongColumn(kContent);
+  if (!json[kOwnKeys].is_boolean()) return WrongColumn(kOwnKeys);
   if (!json[kLive].is_boolean()) return WrongColumn(kLive);
   if (!TakeDeletes(json[kDeletes], record.deletes_id)) return WrongColumn(kDeletes);
   if (!TakeRowMap(json[kRowMap], record)) return WrongColumn(kRowMap);
@@ -191,6 +195,7 @@ Result<IndexedFileRecord> ParseFile(const Json& json) {
   file.spec_id = spec::SpecId(spec_id);
   file.partition = *std::move(partition);
   file.content = static_cast<spec::FileContent>(content);
+  file.has_own_keys = json[kOwnKeys].get<bool>();
   record.is_live = json[kLive].get<bool>();
   return record;
 }
@@ -224,6 +229,7 @@ Result<IndexManifest> Parse(std::string_view text) {
   IndexManifest manifest;
   FRAZIL_ASSIGN(manifest.table_uuid, object.String(kTableUuid));
   FRAZIL_ASSIGN(manifest.key_version, object.String(kKeyVersion));
+  FRAZIL_ASSIGN(manifest.key_reading, object.String(kKeyReading));
   FRAZIL_ASSIGN(const std::optional<int64_t> snapshot_id, object.OptionalInt64(kSnapshotId));
   if (snapshot_id) manifest.snapshot_id = spec::SnapshotId(*snapshot_id);
   FRAZIL_ASSIGN(const Json* next_number, object.Require(kNextNumber));
@@ -249,6 +255,7 @@ std::string WriteIndexManifestJson(const IndexManifest& manifest) {
   json[kFormat] = kFormatVersion;
   json[kTableUuid] = manifest.table_uuid;
   json[kKeyVersion] = manifest.key_version;
+  json[kKeyReading] = manifest.key_reading;
   if (manifest.snapshot_id) json[kSnapshotId] = manifest.snapshot_id->value();
   json[kNextNumber] = manifest.next_number;
   OrderedJson shards = OrderedJson::array();

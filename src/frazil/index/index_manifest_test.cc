@@ -35,17 +35,17 @@ TEST(IndexManifest, GoldenText) {
       WriteIndexManifestJson(ExampleManifest()),
       WithRest(
           R"("format":1,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","key-version":"v1-0123456789abcdef",)"
-          R"("snapshot-id":5345678901234567890,"next-number":9,)"
+          R"("key-reading":"1 is n","snapshot-id":5345678901234567890,"next-number":9,)"
           R"("shards":[[{"file":"run-00c0ffee00c0ffee-3.run","entries":12,"bytes":8192,"checksum":"fedcba9876543210"},)"
           R"({"file":"run-00c0ffee00c0ffee-1.run","entries":1,"bytes":4200,"checksum":"0000000000000007"}],[]],)"
           R"("file-columns":["number","path","sequence-number","first-row-id","records","spec-id","partition","content",)"
-          R"("live","deletes","row-map"],"files":[)"
-          R"([3,"s3://b/t/data/gone \"1\" ä.parquet",4,100,50,0,"",0,false,null,)"
+          R"("own-keys","live","deletes","row-map"],"files":[)"
+          R"([3,"s3://b/t/data/gone \"1\" ä.parquet",4,100,50,0,"",0,true,false,null,)"
           R"(["rowmap-00c0ffee00c0ffee-2.puffin",1,[null,7]]],)"
-          R"([7,"s3://b/t/data/2.parquet",4,null,4294967296,2,"00ff",0,true,["s3://b/t/data/v.puffin",4,60],null],)"
-          R"([8,"s3://b/t/data/eq.parquet",5,null,2,0,"",2,true,["a\nb\n",null,null],null]]})"));
+          R"([7,"s3://b/t/data/2.parquet",4,null,4294967296,2,"00ff",0,false,true,["s3://b/t/data/v.puffin",4,60],null],)"
+          R"([8,"s3://b/t/data/eq.parquet",5,null,2,0,"",2,true,true,["a\nb\n",null,null],null]]})"));
   EXPECT_THAT(WriteIndexManifestJson(ExampleManifest()),
-              ::testing::StartsWith(R"({"checksum":"ce4aea4b3b3c6bc2","format":1,)"));
+              ::testing::StartsWith(R"({"checksum":"071c4482655f0bde","format":1,)"));
 }
 
 TEST(IndexManifest, EveryFlippedByteIsNoticed) {
@@ -128,7 +128,9 @@ TEST(IndexManifest, OtherTypesAndMissingMembersAreRefusedByName) {
       {R"("00ff")", R"("0ff")", "wrong 'partition'"},
       {R"("00ff")", R"(null)", "wrong 'partition'"},
       {R"("00ff",0)", R"("00ff",3)", "wrong 'content'"},
-      {R"("00ff",0,true)", R"("00ff",0,1)", "wrong 'live'"},
+      {R"("00ff",0,false)", R"("00ff",0,1)", "wrong 'own-keys'"},
+      {R"("00ff",0,false,true)", R"("00ff",0,false,1)", "wrong 'live'"},
+      {R"("key-reading":")", R"("other":")", "missing member 'key-reading'"},
       {R"(,4,60])", R"(,4])", "wrong 'deletes'"},
       {R"(["s3://b/t/data/v.puffin")", R"(["")", "wrong 'deletes'"},
       {R"([null,7])", R"([null,"7"])", "wrong 'row-map'"},

@@ -9,6 +9,7 @@ inline IndexManifest ExampleManifest() {
   IndexManifest manifest;
   manifest.table_uuid = "9c12d441-03fe-4693-9a96-a0705ddf69c1";
   manifest.key_version = "v1-0123456789abcdef";
+  manifest.key_reading = "1 is n";
   manifest.snapshot_id = spec::SnapshotId(5'345'678'901'234'567'890);
   manifest.next_number = 9;
   manifest.num_shards = 2;
@@ -32,7 +33,8 @@ inline IndexManifest ExampleManifest() {
                                     .sequence_number = spec::SequenceNumber(4),
                                     .spec_id = spec::SpecId(2),
                                     .partition = {std::byte{0}, std::byte{0xff}},
-                                    .record_count = int64_t{1} << 32}};
+                                    .record_count = int64_t{1} << 32,
+                                    .has_own_keys = false}};
   output.deletes_id = {.path = "s3://b/t/data/v.puffin", .content_offset = 4, .content_size_in_bytes = 60};
   IndexedFileRecord deletes{.file = {.number = 8,
                                      .path = "s3://b/t/data/eq.parquet",

@@ -147,6 +147,7 @@ Status CheckFollowed(const IndexVersion& version) {
 
 IndexVersion::IndexVersion(const IndexVersion& other)
     : snapshot(other.snapshot),
+      key_reading(other.key_reading),
       dictionary(other.dictionary),
       shards(other.shards),
       files(other.files),

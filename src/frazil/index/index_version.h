@@ -23,6 +23,7 @@ using RunList = std::vector<std::shared_ptr<const Run>>;  ///< newest first
 class IndexVersion : public KeyIndexView {
  public:
   std::optional<spec::SnapshotId> snapshot;
+  std::string key_reading;  ///< KeyReading() with which files without own keys were read
   FileDictionary dictionary;
   std::vector<RunList> shards;
   /// Null in a version that a manifest gave: it has entries, but nobody has looked at the table yet.

@@ -74,8 +74,13 @@ IndexedFile IndexedFile::Of(const table::LiveDelete& file) {
 }
 
 bool IndexedFile::IsSame(const table::LiveDataFile& live) const {
-  return path == live.file.file_path && sequence_number == live.sequence_number &&
-         first_row_id == live.file.first_row_id && record_count == live.file.record_count;
+  if (path != live.file.file_path || sequence_number != live.sequence_number ||
+      first_row_id != live.file.first_row_id || record_count != live.file.record_count) {
+    return false;
+  }
+  // All files of version 1 have this number, also one that came back in another partition, which may give it other keys.
+  if (sequence_number.value() > 0) return true;
+  return spec_id == live.file.spec_id && partition == PartitionBytes(live.file.partition);
 }
 
 }  // namespace frazil::index

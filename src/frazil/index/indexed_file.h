@@ -27,6 +27,9 @@ struct IndexedFile {
   Bytes partition;  ///< PartitionBytes; compares equality deletes with data files
   std::optional<spec::RowId> first_row_id;
   int64_t record_count = 0;
+  /// Whether a data file has the key columns under their own ids. Else the table's name mapping, a default or the partition
+  /// gives them, so that another key reading (key_reading.h) makes other keys of it.
+  bool has_own_keys = true;
 
   static IndexedFile Of(const table::LiveDataFile& file);
   static IndexedFile Of(const table::LiveDelete& file);

@@ -10,6 +10,7 @@
 #include "frazil/index/index_verify.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/merge_thread.h"
+#include "frazil/spec/name_mapping.h"
 
 namespace frazil::index {
 namespace {
@@ -22,6 +23,12 @@ constexpr int64_t kShareOfBudget = 8;  ///< of the sorter, of runs in memory, an
 constexpr int64_t kMemoryEntryBytes = 29;
 constexpr size_t kPilingUp = 2 * kMaxRuns;  ///< runs of a shard at which merges stop pausing
 constexpr size_t kTooMany = 4 * kMaxRuns;   ///< and at which following waits for them
+
+/// Whether rows of the same files come out the same with both: keys as well as what readers of single rows see.
+bool ReadsAlike(const spec::TableMetadata& a, const spec::TableMetadata& b) {
+  return a.schema()->SameAs(*b.schema()) &&
+         a.Property(spec::kNameMappingProperty, "") == b.Property(spec::kNameMappingProperty, "");
+}
 
 class RunKeyIndex : public KeyIndex {
  public:
@@ -206,7 +213,7 @@ class RunKeyIndex : public KeyIndex {
     const std::shared_ptr<const IndexVersion> version = Current();
     const auto id = snapshot == nullptr ? std::nullopt : std::optional(snapshot->id);
     return version->files != nullptr && version->snapshot == id && incomplete_.empty() && current_->damage().empty() &&
-           version->files->schema->SameAs(*table.metadata()->schema());
+           ReadsAlike(*version->files->metadata, *table.metadata());
   }
 
   Status Advance(const table::Table& table, const spec::Snapshot* snapshot,

@@ -197,6 +197,41 @@ TEST_F(KeyIndexDiskTest, RowsThatCameBackWhileTheIndexWasClosedAreFoundWithoutTh
   EXPECT_EQ(Find(*index), table_.LiveRows());
 }
 
+// Files without field ids get their columns by the table's name mapping: another mapping makes other keys of the same bytes.
+TEST_F(KeyIndexDiskTest, AnotherNameMappingMeansOtherKeysOfFilesWithoutIdsAlsoAfterARestart) {
+  table_.MapKeyTo("a", 0);
+  const std::string with_ids = Insert(Range(0, 10));
+  const auto add = [&](std::map<std::string, std::vector<int64_t>> columns) {
+    table_.Add(table_.WriteWithoutIds(std::move(columns)));
+    table_.Commit();
+  };
+  add({{"a", {20, 21}}, {"b", {30, 31}}});
+  add({{"a", {22}}});  // without "b" its row has the key's initial default
+  table_.DeleteByKeyWithoutIds({{"a", {1}}, {"b", {2}}}, std::nullopt);
+  table_.Commit();
+  {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+    MakeUnreadable(with_ids);  // the mapping says nothing about it
+    table_.MapKeyTo("b", 40);
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+    table_.MapKeyTo("b", 41);
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+    table_.MapKeyTo("a", 42);
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  table_.MapKeyTo("b", 43);
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
 TEST_F(KeyIndexDiskTest, FollowingWritesACheckpointWhenEnoughHasGathered) {
   KeyIndexOptions options = Options();
   options.checkpoint_entries = 10;
@@ -577,6 +612,22 @@ TEST_F(KeyIndexForwardingTest, AfterARowMapOfTheIndexIsLostTheFilesThatItLedToAr
   ASSERT_THAT(Follow(*index), IsOk());
   EXPECT_EQ(Find(*index), table_.LiveRows());
   EXPECT_THAT(notices_, Contains(HasSubstr(lost)));
+}
+
+// A rewrite may have been planned under another name mapping than the one that the index knows.
+TEST_F(KeyIndexForwardingTest, RowsOfAFileWithoutIdsAreNotForwarded) {
+  table_.MapKeyTo("a", 0);
+  const auto source = table_.WriteWithoutIds({{"a", {1, 2}}, {"b", {11, 12}}});
+  table_.Add(source);
+  table_.Commit();
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  table_.MapKeyTo("b", 0);
+  Rewrite({source->path});
+  table_.MapKeyTo("a", 0);
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+  EXPECT_EQ(table_.LiveRows().front().id, 11);
 }
 
 TEST_F(KeyIndexForwardingTest, ALostRowMapMeansAScan) {

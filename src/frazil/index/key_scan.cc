@@ -57,6 +57,10 @@ Status KeyScan::ScanDataFile(const KeyScanJob& job, EntrySorter& sorter) {
   const scan::ReadColumns columns{.fields = options_.key->field_ids(), .row_lineage = true, .position = true};
   if (job.IsOfFewRows()) return FetchRows(job, task, columns, sorter);
   FRAZIL_ASSIGN(const auto reader, scan::FileReader::Open(options_.io, *options_.plan, task, columns));
+  if (!std::ranges::all_of(options_.key->field_ids(), [&](spec::FieldId id) { return reader->HasOwn(id); })) {
+    const std::lock_guard lock(mutex_);
+    without_own_keys_.push_back(job.number);
+  }
   for (;;) {
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, reader->Next());
     if (batch == nullptr) return {};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -50,6 +51,8 @@ class KeyScan {
 
   /// Rows with a null in the key: they have no key, so nobody can upsert them.
   int64_t rows_without_key() const { return rows_without_key_; }
+  /// Data files that were read as a whole and do not have the key columns themselves (IndexedFile::has_own_keys).
+  const std::vector<FileNumber>& without_own_keys() const { return without_own_keys_; }
 
  private:
   Status ScanDataFile(const KeyScanJob& job, EntrySorter& sorter);
@@ -63,6 +66,8 @@ class KeyScan {
   int64_t total_rows_ = 0;
   std::atomic<int64_t> rows_ = 0;
   std::atomic<int64_t> rows_without_key_ = 0;
+  std::mutex mutex_;
+  std::vector<FileNumber> without_own_keys_;  // guarded by mutex_ during Run()
 };
 
 }  // namespace frazil::index

@@ -17,9 +17,11 @@
 #include "frazil/format/deletion_vector.h"
 #include "frazil/format/manifest_file.h"
 #include "frazil/format/parquet_schema.h"
+#include "frazil/format/parquet_without_ids_test_support.h"
 #include "frazil/format/parquet_writer.h"
 #include "frazil/format/puffin.h"
 #include "frazil/io/memory_file_io.h"
+#include "frazil/spec/name_mapping.h"
 #include "frazil/table/row_map.h"
 #include "frazil/table/spec_schema.h"
 #include "frazil/table/table.h"
@@ -33,11 +35,12 @@ namespace frazil::index {
 /// A null in the key: a row that nobody can ask for. Foreign files may hold such.
 inline constexpr int64_t kNullId = -1;
 
-/// A data file as it was written; never changes.
+/// A data file as it was written. What its keys are may change with the table's name mapping.
 struct ModelFile {
   std::string path;
-  std::vector<int64_t> ids;                            ///< by position; kNullId too
-  std::vector<std::optional<int64_t>> stored_row_ids;  ///< by position; empty: the file has no such column
+  std::vector<int64_t> ids;                             ///< by position; kNullId too
+  std::map<std::string, std::vector<int64_t>> by_name;  ///< of a file without field ids: what each column holds
+  std::vector<std::optional<int64_t>> stored_row_ids;   ///< by position; empty: the file has no such column
   int spec_id = 0;
   std::optional<std::string> part;  ///< of spec 1
 };
@@ -63,7 +66,7 @@ struct ModelEntry {
 
 struct ModelEqualityDelete {
   spec::DataFile file;
-  std::set<int64_t> ids;
+  std::shared_ptr<const ModelFile> keys;
   int64_t sequence = 0;
 };
 
@@ -75,8 +78,9 @@ struct ModelState {
 
   bool IsHidden(const ModelEntry& entry, int64_t position) const {
     return std::any_of(equality_deletes.begin(), equality_deletes.end(), [&](const ModelEqualityDelete& by) {
-      if (by.sequence <= entry.sequence || !by.ids.contains(entry.file->ids[static_cast<size_t>(position)]))
-        return false;
+      const std::vector<int64_t>& ids = by.keys->ids;
+      if (by.sequence <= entry.sequence) return false;
+      if (std::find(ids.begin(), ids.end(), entry.file->ids[static_cast<size_t>(position)]) == ids.end()) return false;
       if (by.file.spec_id.value() == 0) return true;
       return entry.file->spec_id == by.file.spec_id.value() &&
              by.file.partition == spec::PartitionTuple{spec::Value(*entry.file->part)};
@@ -158,13 +162,29 @@ class ModelTable {
   void Evolve(spec::TypeId type, const std::string& name) {
     const spec::SchemaId id(static_cast<int32_t>(metadata_.schemas.size()));
     std::vector<spec::Field> fields = {
-        {.id = spec::FieldId(1), .name = name, .required = true, .type = spec::Type::Primitive(type)},
+        {.id = spec::FieldId(1),
+         .name = name,
+         .required = true,
+         .type = spec::Type::Primitive(type),
+         .initial_default =
+             type == spec::TypeId::kInt ? spec::Value(static_cast<int32_t>(default_id_)) : spec::Value(default_id_)},
         {.id = spec::FieldId(2), .name = "part", .type = spec::Type::Primitive(spec::TypeId::kString)}};
     auto schema = spec::Schema::Make(id, std::move(fields), {spec::FieldId(1)});
     EXPECT_THAT(schema, IsOk());
     metadata_.schemas.push_back(*std::move(schema));
     metadata_.current_schema_id = id;
     metadata_.last_column_id = spec::FieldId(2);
+  }
+  /// The column of files without field ids that holds the key from now on; in a file that has no such column all rows have
+  /// the key `default_id`, the initial default.
+  void MapKeyTo(const std::string& column, int64_t default_id) {
+    key_column_ = column;
+    default_id_ = default_id;
+    metadata_.properties[spec::kNameMappingProperty] =
+        fmt::format(R"([{{"field-id": 1, "names": ["{}"]}}, {{"field-id": 2, "names": ["part"]}}])", column);
+    const spec::Field& key = metadata_.schema()->fields()[0];
+    Evolve(key.type.id(), key.name);
+    for (const std::shared_ptr<ModelFile>& file : without_ids_) file->ids = MappedIds(*file);
   }
   void UsePartitions(bool use) { metadata_.default_spec_id = spec::SpecId(use ? 1 : 0); }
 
@@ -179,6 +199,14 @@ class ModelTable {
     file->part = file->spec_id == 0 ? std::nullopt : std::move(part);
     file->path = NewPath("parquet");
     WriteParquet(file->path, *file);
+    return file;
+  }
+  /// The same of a file without field ids, as other tools write them: every column could be the key.
+  std::shared_ptr<const ModelFile> WriteWithoutIds(std::map<std::string, std::vector<int64_t>> columns,
+                                                   std::optional<std::string> part = "x") {
+    const std::shared_ptr<ModelFile> file = MakeWithoutIds(std::move(columns));
+    file->spec_id = metadata_.default_spec_id.value();
+    file->part = file->spec_id == 0 ? std::nullopt : std::move(part);
     return file;
   }
   void Add(const std::shared_ptr<const ModelFile>& file, std::optional<int64_t> sequence = {}) {
@@ -209,14 +237,22 @@ class ModelTable {
   }
   /// `part`: of one partition of spec 1; none: of all.
   void DeleteByKey(const std::set<int64_t>& ids, const std::optional<std::string>& part) {
+    auto keys = std::make_shared<ModelFile>();
+    keys->ids.assign(ids.begin(), ids.end());
+    keys->path = NewPath("parquet");
+    WriteParquet(keys->path, *keys);
+    DeleteByKey(std::move(keys), part);
+  }
+  /// The same by a file without field ids.
+  void DeleteByKeyWithoutIds(std::map<std::string, std::vector<int64_t>> columns,
+                             const std::optional<std::string>& part) {
+    DeleteByKey(MakeWithoutIds(std::move(columns)), part);
+  }
+  void DeleteByKey(std::shared_ptr<const ModelFile> keys, const std::optional<std::string>& part) {
     ModelEqualityDelete& by = state_.equality_deletes.emplace_back();
-    by.ids = ids;
     by.sequence = next_sequence();
-    ModelFile rows;
-    rows.ids.assign(ids.begin(), ids.end());
-    const std::string path = NewPath("parquet");
-    WriteParquet(path, rows);
-    by.file = Described(path, spec::FileContent::kEqualityDeletes, static_cast<int64_t>(ids.size()));
+    by.file = Described(keys->path, spec::FileContent::kEqualityDeletes, static_cast<int64_t>(keys->ids.size()));
+    by.keys = std::move(keys);
     by.file.equality_ids = {spec::FieldId(1)};
     if (part) {
       by.file.spec_id = spec::SpecId(1);
@@ -368,6 +404,29 @@ class ModelTable {
     WriteColumns(path, std::move(fields), columns);
   }
 
+  std::vector<int64_t> MappedIds(const ModelFile& file) const {
+    const auto column = file.by_name.find(key_column_);
+    if (column != file.by_name.end()) return column->second;
+    return std::vector<int64_t>(file.by_name.begin()->second.size(), default_id_);
+  }
+
+  std::shared_ptr<ModelFile> MakeWithoutIds(std::map<std::string, std::vector<int64_t>> columns) {
+    auto file = std::make_shared<ModelFile>();
+    file->by_name = std::move(columns);
+    file->ids = MappedIds(*file);
+    file->path = NewPath("parquet");
+    arrow::FieldVector fields;
+    arrow::ArrayVector arrays;
+    for (const auto& [name, ids] : file->by_name) {
+      fields.push_back(arrow::field(name, arrow::int32()));
+      arrays.push_back(KeysOf<arrow::Int32Builder, int32_t>(ids));
+    }
+    const auto table = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(arrays));
+    EXPECT_THAT(io_->WriteFile(file->path, format::ParquetWithoutIds(*table)), IsOk());
+    without_ids_.push_back(file);
+    return file;
+  }
+
   void WriteVector(const ModelEntry& entry) {
     format::DeletionVector vector;
     EXPECT_THAT(vector.AddAll(std::vector<int64_t>(entry.dead.begin(), entry.dead.end())), IsOk());
@@ -493,6 +552,9 @@ class ModelTable {
   std::map<std::tuple<int, spec::ManifestContent, std::string>, spec::ManifestFile> manifests_;
   mutable std::optional<table::Table> handle_;
   int num_files_ = 0;
+  std::string key_column_;
+  int64_t default_id_ = 0;
+  std::vector<std::shared_ptr<ModelFile>> without_ids_;
 };
 
 }  // namespace frazil::index

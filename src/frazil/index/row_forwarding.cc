@@ -38,8 +38,10 @@ RowForwarding::Rewrite* RowForwarding::RewriteOf(const table::LiveDataFile& outp
 
 bool RowForwarding::CanForward(const IndexedFile& source, const table::RowMap::Source& recorded,
                                const spec::DataFile& output) const {
-  return source.content == spec::FileContent::kData && source.sequence_number == recorded.sequence_number &&
-         source.first_row_id == recorded.first_row_id && source.record_count == recorded.record_count &&
+  // What the rewrite took for the keys of a source without own ones may be another than what the index did.
+  return source.content == spec::FileContent::kData && source.has_own_keys &&
+         source.sequence_number == recorded.sequence_number && source.first_row_id == recorded.first_row_id &&
+         source.record_count == recorded.record_count &&
          // Rows that had no id at the source got one in the output, which the source's entries do not know.
          source.first_row_id.has_value() == output.first_row_id.has_value() && state_.gone.contains(source.number) &&
          !state_.incomplete.contains(source.number);

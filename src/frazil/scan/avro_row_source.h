@@ -22,7 +22,7 @@ class AvroRowSource final : public RowSource {
   static Result<std::unique_ptr<AvroRowSource>> Open(const io::FileIO& io, const spec::DataFile& file,
                                                      const std::map<std::string, spec::FieldId>& name_mapping);
 
-  bool has_field_ids() const { return has_field_ids_; }
+  bool has_field_ids() const override { return has_field_ids_; }
   bool HasField(spec::FieldId id) const override;
   Status Start(const std::vector<spec::Field>& wanted) override;
   Result<std::optional<format::ParquetBatch>> Next() override;

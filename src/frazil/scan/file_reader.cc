@@ -46,6 +46,7 @@ class FileReader::Impl {
   }
 
   std::shared_ptr<arrow::Schema> schema() const { return file_columns_->schema(); }
+  bool HasOwn(spec::FieldId id) const { return rows_->has_field_ids() && rows_->HasField(id); }
 
  private:
   Result<std::shared_ptr<arrow::RecordBatch>> DropDeleted(std::shared_ptr<arrow::RecordBatch> rows, int64_t first_row) {
@@ -97,5 +98,6 @@ Result<std::unique_ptr<FileReader>> FileReader::Open(std::shared_ptr<io::FileIO>
 
 Result<std::shared_ptr<arrow::RecordBatch>> FileReader::Next() { return impl_->Next(); }
 std::shared_ptr<arrow::Schema> FileReader::schema() const { return impl_->schema(); }
+bool FileReader::HasOwn(spec::FieldId id) const { return impl_->HasOwn(id); }
 
 }  // namespace frazil::scan

@@ -39,6 +39,9 @@ class FileReader {
   /// The next live rows, null at the end. Never an empty batch.
   Result<std::shared_ptr<arrow::RecordBatch>> Next();
   std::shared_ptr<arrow::Schema> schema() const;
+  /// Whether the file has the column under its own id, so that it comes neither from the table's name mapping nor from a
+  /// default or the partition.
+  bool HasOwn(spec::FieldId id) const;
 
  private:
   class Impl;

@@ -13,6 +13,7 @@ class ParquetRowSource final : public RowSource {
   explicit ParquetRowSource(std::shared_ptr<const format::ParquetReader> file) : file_(std::move(file)) {}
 
   bool HasField(spec::FieldId id) const override { return file_->HasField(id); }
+  bool has_field_ids() const override { return file_->has_field_ids(); }
   Status Start(const std::vector<spec::Field>& wanted) override {
     FRAZIL_ASSIGN(batches_, file_->Read(wanted));
     return {};

@@ -20,6 +20,8 @@ class RowSource {
 
   /// Whether the file itself has the column, at any depth.
   virtual bool HasField(spec::FieldId id) const = 0;
+  /// Whether it names its columns by id; else the table's name mapping does.
+  virtual bool has_field_ids() const = 0;
 
   /// Chooses the columns; once, before Next(). See format::ParquetReader::Read for what types become.
   virtual Status Start(const std::vector<spec::Field>& wanted) = 0;
