@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <mutex>
 #include <tuple>
 #include <variant>
 
@@ -62,7 +63,8 @@ class ParquetPageCache::Impl {
   Impl(int64_t max_bytes, MemoryBudget* budget) : parts(max_bytes, budget) {}
 
   SharedLruCache<PartKey, Part> parts;
-  ParquetZstdPages zstd;
+  ParquetBuffers buffers;
+  ParquetZstdPages zstd{buffers};
 };
 
 ParquetPageCache::ParquetPageCache(int64_t max_bytes, MemoryBudget* budget)
@@ -76,11 +78,12 @@ namespace {
 class RowGroupRows {
  public:
   RowGroupRows(const ParquetFile& file, uint64_t file_number, int row_group, SharedLruCache<PartKey, Part>& parts,
-               ParquetZstdPages& zstd, ParquetReadCounts& counts)
+               ParquetBuffers& buffers, ParquetZstdPages& zstd, ParquetReadCounts& counts)
       : file_(file),
         file_number_(file_number),
         row_group_(row_group),
         parts_(parts),
+        buffers_(buffers),
         zstd_(zstd),
         counts_(counts),
         input_(std::make_shared<CountedFile>(file.input(), counts)) {}
@@ -275,8 +278,7 @@ class RowGroupRows {
   }
 
   Result<std::shared_ptr<arrow::Buffer>> ReadBytes(int64_t offset, int64_t size) const {
-    FRAZIL_ASSIGN(const std::shared_ptr<arrow::Buffer> buffer,
-                  Check(arrow::AllocateBuffer(size), ErrorCode::kResourceExhausted, file_.path()));
+    std::shared_ptr<arrow::Buffer> buffer = buffers_.Take(size);
     FRAZIL_TRY(
         input_->ReadAt(offset, {reinterpret_cast<std::byte*>(buffer->mutable_data()), static_cast<size_t>(size)}));
     return buffer;
@@ -286,6 +288,7 @@ class RowGroupRows {
   const uint64_t file_number_;
   const int row_group_;
   SharedLruCache<PartKey, Part>& parts_;
+  ParquetBuffers& buffers_;
   ParquetZstdPages& zstd_;
   ParquetReadCounts& counts_;
   const std::shared_ptr<const CountedFile> input_;
@@ -299,8 +302,42 @@ uint64_t NextFileNumber() {
 
 }  // namespace
 
+/// The projection to the columns that were asked for last: nearly all ask for the same. Thread-safe.
+class ParquetRowReader::LastProjection {
+ public:
+  using Pointer = std::shared_ptr<const ParquetProjection>;
+
+  Result<Pointer> Get(const std::shared_ptr<const ParquetFile>& file, const std::vector<spec::Field>& columns) {
+    std::shared_ptr<const Made> last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = last_;
+    }
+    if (last == nullptr || last->columns != columns) {
+      FRAZIL_ASSIGN(ParquetProjection projection, ParquetProjection::Make(file, columns));
+      last = std::make_shared<const Made>(Made{.columns = columns, .projection = std::move(projection)});
+      const std::lock_guard lock(mutex_);
+      last_ = last;
+    }
+    return Pointer(last, &last->projection);
+  }
+
+ private:
+  struct Made {
+    std::vector<spec::Field> columns;
+    ParquetProjection projection;
+  };
+
+  std::mutex mutex_;
+  std::shared_ptr<const Made> last_;  // guarded by mutex_
+};
+
 ParquetRowReader::ParquetRowReader(std::shared_ptr<const ParquetReader> file, std::shared_ptr<ParquetPageCache> cache)
-    : file_(std::move(file)), cache_(std::move(cache)), file_number_(NextFileNumber()) {}
+    : file_(std::move(file)),
+      cache_(std::move(cache)),
+      file_number_(NextFileNumber()),
+      last_projection_(std::make_unique<LastProjection>()) {}
+ParquetRowReader::ParquetRowReader(ParquetRowReader&&) noexcept = default;
 ParquetRowReader::~ParquetRowReader() = default;
 
 int64_t ParquetRowReader::memory_bytes() const {
@@ -322,7 +359,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowReader::ReadRows(const std
   }
   return Guard(ErrorCode::kCorruptData, file->path(), [&]() -> Result<std::shared_ptr<arrow::RecordBatch>> {
     ParquetReadCounts uncounted;
-    FRAZIL_ASSIGN(const ParquetProjection projection, ParquetProjection::Make(file, columns));
+    FRAZIL_ASSIGN(const LastProjection::Pointer shared, last_projection_->Get(file, columns));
+    const ParquetProjection& projection = *shared;
     if (projection.leaves().empty() || positions.empty()) {
       if (!projection.leaves().empty()) {
         return Check(arrow::RecordBatch::MakeEmpty(projection.schema()), ErrorCode::kInternal, file->path());
@@ -338,8 +376,8 @@ Result<std::shared_ptr<arrow::RecordBatch>> ParquetRowReader::ReadRows(const std
         rows.push_back(positions[begin] - row_group.first_row);
       }
       if (rows.empty()) continue;
-      RowGroupRows reader(*file, file_number_, static_cast<int>(group), cache_->impl_->parts, cache_->impl_->zstd,
-                          counts == nullptr ? uncounted : *counts);
+      RowGroupRows reader(*file, file_number_, static_cast<int>(group), cache_->impl_->parts, cache_->impl_->buffers,
+                          cache_->impl_->zstd, counts == nullptr ? uncounted : *counts);
       FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, reader.Read(projection, rows));
       batches.push_back(std::move(batch));
     }

@@ -47,6 +47,7 @@ class ParquetRowReader {
  public:
   /// `cache` is shared by the readers of all files.
   ParquetRowReader(std::shared_ptr<const ParquetReader> file, std::shared_ptr<ParquetPageCache> cache);
+  ParquetRowReader(ParquetRowReader&&) noexcept;
   ~ParquetRowReader();
 
   const ParquetReader& file() const { return *file_; }
@@ -60,9 +61,12 @@ class ParquetRowReader {
                                                        ParquetReadCounts* counts) const;
 
  private:
+  class LastProjection;
+
   const std::shared_ptr<const ParquetReader> file_;
   const std::shared_ptr<ParquetPageCache> cache_;
   const uint64_t file_number_;  ///< of this reader in the cache; never used twice
+  std::unique_ptr<LastProjection> last_projection_;
 };
 
 }  // namespace frazil::format

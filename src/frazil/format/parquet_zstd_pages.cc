@@ -10,7 +10,7 @@ namespace frazil::format {
 std::shared_ptr<parquet::DataPageV1> ParquetZstdPages::Decompress(const parquet::DataPageV1& compressed) {
   const int64_t size = compressed.uncompressed_size();
   if (size < 0) throw parquet::ParquetException("a page of less than no bytes");
-  PARQUET_ASSIGN_OR_THROW(std::shared_ptr<arrow::Buffer> bytes, arrow::AllocateBuffer(size));
+  std::shared_ptr<arrow::Buffer> bytes = buffers_.Take(size);
   if (size > 0) {
     Context context = Take();
     const size_t written = ZSTD_decompressDCtx(context.get(), bytes->mutable_data(), static_cast<size_t>(size),

@@ -7,6 +7,8 @@
 #include <parquet/column_page.h>
 #include <zstd.h>
 
+#include "frazil/format/parquet_buffers.h"
+
 namespace frazil::format {
 
 /// Decompresses single zstd pages without making a context for each, as Arrow's codec does: for a page of a thousand rows
@@ -14,6 +16,9 @@ namespace frazil::format {
 /// kMaxIdle. Internal to the parquet_*.cc files.
 class ParquetZstdPages {
  public:
+  /// Pages come in memory of `buffers`, which must outlive this and them.
+  explicit ParquetZstdPages(ParquetBuffers& buffers) : buffers_(buffers) {}
+
   /// The page that `compressed` holds. Throws parquet::ParquetException when it is not what it says.
   std::shared_ptr<parquet::DataPageV1> Decompress(const parquet::DataPageV1& compressed);
 
@@ -28,6 +33,7 @@ class ParquetZstdPages {
   Context Take();
   void GiveBack(Context context);
 
+  ParquetBuffers& buffers_;
   std::mutex mutex_;
   std::vector<Context> idle_;  // guarded by mutex_
 };

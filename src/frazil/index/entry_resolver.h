@@ -37,7 +37,7 @@ class EntryResolver {
   Status Resolve(std::span<const Entry> entries, std::vector<Place>& places);
 
  private:
-  static constexpr size_t kFilesOfBlock = 64;
+  static constexpr size_t kFilesOfBlock = 16;
 
   /// What is asked of one number again and again.
   struct File {

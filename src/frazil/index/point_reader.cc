@@ -70,7 +70,8 @@ Result<std::vector<std::shared_ptr<arrow::RecordBatch>>> PointReader::Read(const
     for (int64_t begin = 0; begin < batch->num_rows();) {  // runs of rows that were asked for
       int64_t end = begin;
       while (end < batch->num_rows() && wanted.contains(found_rows[static_cast<size_t>(end)])) ++end;
-      if (end > begin) batches.push_back(batch->Slice(begin, end - begin));
+      const bool is_all = begin == 0 && end == batch->num_rows();
+      if (end > begin) batches.push_back(is_all ? batch : batch->Slice(begin, end - begin));
       begin = end + 1;
     }
   }

@@ -13,6 +13,23 @@ namespace {
 // Keys worked on at once: enough that their cache misses overlap, few enough that what was fetched is still there.
 constexpr size_t kGroup = 128;
 
+// What a group needs between the steps of one run, in the order of its keys. Of the thread, since to make it would take
+// longer than to look up one key.
+template <typename Place>
+struct GroupOf {
+  std::array<const std::byte*, kGroup> blocks;  // of the filter
+  std::array<Hash96, kGroup> kept;
+  std::array<uint32_t, kGroup> numbers;  // of the keys at hand in the batch
+  std::array<uint32_t, kGroup> guesses;
+  std::array<Place, kGroup> places;
+  std::array<uint16_t, kGroup> candidates;
+
+  static GroupOf& OfThread() {
+    thread_local GroupOf group;
+    return group;
+  }
+};
+
 // Looks keys up in one run, group after group in ascending order. One thread.
 class RunProber {
  public:
@@ -38,7 +55,7 @@ class RunProberOf : public RunProber {
     }
     while (!keys.empty() && run_.largest() < keys.back()) keys = keys.first(keys.size() - 1);
     if (keys.empty()) return {};
-    std::iota(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(keys.size()), first_key);
+    std::iota(group_.numbers.begin(), group_.numbers.begin() + static_cast<std::ptrdiff_t>(keys.size()), first_key);
     if (run_.has_filter()) {
       FRAZIL_ASSIGN(keys, Filter(keys));
       if (keys.empty()) return {};
@@ -49,8 +66,8 @@ class RunProberOf : public RunProber {
     if (!run_.in_memory()) AskForPages(keys);
     for (size_t i = 0; i < keys.size(); ++i) {
       const uint64_t high = keys[i].high;
-      if (high > last_of_page_ || here_.page == nullptr) FRAZIL_TRY(Enter(FindPage(high, guesses_[i])));
-      Place& place = places_[i];
+      if (high > last_of_page_ || here_.page == nullptr) FRAZIL_TRY(Enter(FindPage(high, group_.guesses[i])));
+      Place& place = group_.places[i];
       place = here_;
       place.digest = static_cast<uint16_t>(range_.DigestOf(high));
       place.window = static_cast<uint16_t>(GuessWindow(place.digest));
@@ -59,21 +76,21 @@ class RunProberOf : public RunProber {
     }
     size_t num_candidates = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
-      Place& place = places_[i];
+      Place& place = group_.places[i];
       FindSlot(place);
       // Nearly all keys that are not there end here.
       const bool may_be_here = place.slot < place.count && Slot::DigestAt(place.page, place.slot) == place.digest;
-      candidates_[num_candidates] = static_cast<uint16_t>(i);
+      group_.candidates[num_candidates] = static_cast<uint16_t>(i);
       num_candidates += may_be_here || place.slot == place.count ? 1 : 0;
     }
     for (size_t i = 0; i < num_candidates; ++i) {
-      const Place& place = places_[candidates_[i]];
+      const Place& place = group_.places[group_.candidates[i]];
       __builtin_prefetch(Slot::RecordAt(place.page, place.slot));
       __builtin_prefetch(Slot::RecordAt(place.page, place.slot) + Slot::kRecordBytes - 1);
     }
     for (size_t i = 0; i < num_candidates; ++i) {
-      const size_t key = candidates_[i];
-      FRAZIL_TRY(Visit(keys[key], places_[key], numbers_[key], hits));
+      const size_t key = group_.candidates[i];
+      FRAZIL_TRY(Visit(keys[key], group_.places[key], group_.numbers[key], hits));
     }
     return {};
   }
@@ -120,17 +137,17 @@ class RunProberOf : public RunProber {
         if (!run_.IsChecked(page)) [[unlikely]]
           FRAZIL_TRY(run_.Check(page));
       }
-      blocks_[i] = run_.FilterBlock(block);
-      __builtin_prefetch(blocks_[i]);
+      group_.blocks[i] = run_.FilterBlock(block);
+      __builtin_prefetch(group_.blocks[i]);
     }
     size_t count = 0;
     for (size_t i = 0; i < keys.size(); ++i) {
-      kept_[count] = keys[i];
-      numbers_[count] = numbers_[i];
-      count += RunFilter::MayHold(blocks_[i], keys[i]) ? 1 : 0;
+      group_.kept[count] = keys[i];
+      group_.numbers[count] = group_.numbers[i];
+      count += RunFilter::MayHold(group_.blocks[i], keys[i]) ? 1 : 0;
     }
     if (count * 2 > keys.size()) groups_to_rest_ = kGroupsOfRest;
-    return std::span<const Hash96>(kept_.data(), count);
+    return std::span<const Hash96>(group_.kept.data(), count);
   }
 
   // Between the pages of the first and the last key, which are looked for one after the other: from key to key the
@@ -145,7 +162,7 @@ class RunProberOf : public RunProber {
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto guess =
           first + static_cast<size_t>(static_cast<int64_t>(Distance(first_high, keys[i].high) * pages_per_hash));
-      guesses_[i] = static_cast<uint32_t>(guess);
+      group_.guesses[i] = static_cast<uint32_t>(guess);
       if (last - first > kFewPages) __builtin_prefetch(&fences_[guess]);
     }
   }
@@ -163,7 +180,7 @@ class RunProberOf : public RunProber {
     if (!asks_for_checked && run_.AllChecked()) return;
     std::optional<size_t> asked;
     for (size_t i = 0; i < keys.size(); ++i) {
-      const size_t page = FindPage(keys[i].high, guesses_[i]);
+      const size_t page = FindPage(keys[i].high, group_.guesses[i]);
       if (page == asked) continue;
       const auto number = static_cast<int64_t>(page);
       if (asks_for_checked || !run_.IsChecked(number)) run_.WillNeed(number);
@@ -294,12 +311,7 @@ class RunProberOf : public RunProber {
   int groups_to_ask_ = 0;
   Place here_;
   int groups_to_rest_ = 0;
-  std::array<const std::byte*, kGroup> blocks_;  // of the filter
-  std::array<Hash96, kGroup> kept_;
-  std::array<uint32_t, kGroup> numbers_;  // of the keys at hand in the batch
-  std::array<uint32_t, kGroup> guesses_;
-  std::array<Place, kGroup> places_;
-  std::array<uint16_t, kGroup> candidates_;
+  GroupOf<Place>& group_ = GroupOf<Place>::OfThread();
 };
 
 std::unique_ptr<RunProber> MakeProber(const Run& run) {

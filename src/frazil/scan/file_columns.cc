@@ -70,52 +70,52 @@ ReadColumns ReadColumns::All(const spec::Schema& schema) {
 Result<FileColumns> FileColumns::Make(const table::ScanPlan& plan, const table::FileScanTask& task,
                                       const ReadColumns& columns,
                                       const std::function<bool(spec::FieldId id)>& file_has) {
-  FileColumns made;
-  made.plan_ = &plan;
-  made.data_file_ = &task.data_file;
-  made.columns_ = columns;
+  auto shape = std::make_shared<Shape>();
+  shape->columns = columns;
   for (const spec::FieldId id : columns.fields) {
     const auto found = std::ranges::find(plan.schema->fields(), id, &spec::Field::id);
     if (found == plan.schema->fields().end()) {
       return Fail(ErrorCode::kInternal, "column {} is not at the top of the read schema", id);
     }
-    made.fields_.push_back(*found);
+    shape->fields.push_back(*found);
     // A partition constant wins only where the file lacks the column.
-    made.wanted_.push_back(*found);
-    made.wanted_.back().required = found->required && file_has(id);
+    shape->wanted.push_back(*found);
+    shape->wanted.back().required = found->required && file_has(id);
   }
   if (columns.row_lineage) {
-    made.wanted_.push_back(LineageField(spec::kRowIdColumnId, spec::kRowIdColumn));
-    made.wanted_.push_back(
+    shape->wanted.push_back(LineageField(spec::kRowIdColumnId, spec::kRowIdColumn));
+    shape->wanted.push_back(
         LineageField(spec::kLastUpdatedSequenceNumberColumnId, spec::kLastUpdatedSequenceNumberColumn));
   }
-  FRAZIL_TRY(made.MakeSchema());
-  return made;
+  FRAZIL_TRY(MakeSchema(*shape));
+  return FileColumns(plan, task, std::move(shape));
 }
 
 Result<FileColumns> FileColumns::MakeForKeys(const table::ScanPlan& plan, const table::FileScanTask& task,
                                              std::vector<spec::Field> columns) {
-  FileColumns made;
-  made.plan_ = &plan;
-  made.data_file_ = &task.data_file;
-  made.wanted_ = columns;
-  made.fields_ = std::move(columns);
-  FRAZIL_TRY(made.MakeSchema());
-  return made;
+  auto shape = std::make_shared<Shape>();
+  shape->wanted = columns;
+  shape->fields = std::move(columns);
+  FRAZIL_TRY(MakeSchema(*shape));
+  return FileColumns(plan, task, std::move(shape));
 }
 
-Status FileColumns::MakeSchema() {
+FileColumns FileColumns::In(const table::ScanPlan& plan, const table::FileScanTask& task) const {
+  return FileColumns(plan, task, shape_);
+}
+
+Status FileColumns::MakeSchema(Shape& shape) {
   arrow::FieldVector fields;
-  for (const spec::Field& field : fields_) {
+  for (const spec::Field& field : shape.fields) {
     FRAZIL_ASSIGN(std::shared_ptr<arrow::Field> arrow_field, format::ToArrowField(field));
     fields.push_back(std::move(arrow_field));
   }
-  if (columns_.row_lineage) {
+  if (shape.columns.row_lineage) {
     fields.push_back(arrow::field(spec::kRowIdColumn, arrow::int64()));
     fields.push_back(arrow::field(spec::kLastUpdatedSequenceNumberColumn, arrow::int64()));
   }
-  if (columns_.position) fields.push_back(arrow::field("_pos", arrow::int64(), false));
-  schema_ = arrow::schema(std::move(fields));
+  if (shape.columns.position) fields.push_back(arrow::field("_pos", arrow::int64(), false));
+  shape.schema = arrow::schema(std::move(fields));
   return {};
 }
 
@@ -123,25 +123,25 @@ Result<std::shared_ptr<arrow::RecordBatch>> FileColumns::Complete(const arrow::R
                                                                   const RowPositions& positions) const {
   ColumnTaker taker(read);
   arrow::ArrayVector columns;
-  for (const spec::Field& field : fields_) {
+  for (const spec::Field& field : shape_->fields) {
     ArrayPtr column = taker.Take(field.id);
     if (column == nullptr) {
       FRAZIL_ASSIGN(column, MakeMissing(field, read.num_rows()));
     }
     columns.push_back(std::move(column));
   }
-  if (columns_.row_lineage) {
+  if (shape_->columns.row_lineage) {
     for (const spec::FieldId id : {spec::kRowIdColumnId, spec::kLastUpdatedSequenceNumberColumnId}) {
       FRAZIL_ASSIGN(ArrayPtr column, MakeLineage(taker.Take(id).get(), positions, id, read.num_rows()));
       columns.push_back(std::move(column));
     }
   }
-  if (columns_.position) {
+  if (shape_->columns.position) {
     FRAZIL_ASSIGN(ArrayPtr column,
                   MakeLongs(read.num_rows(), data_file_->file.file_path, [&](int64_t i) { return positions[i]; }));
     columns.push_back(std::move(column));
   }
-  return arrow::RecordBatch::Make(schema_, read.num_rows(), std::move(columns));
+  return arrow::RecordBatch::Make(shape_->schema, read.num_rows(), std::move(columns));
 }
 
 Result<spec::Value> FileColumns::ValueWhereMissing(const spec::Field& field) const {

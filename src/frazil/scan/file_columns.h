@@ -33,7 +33,7 @@ class RowPositions {
 /// How the columns a reader asked for come out of one data file: which are read from it, and how the others are made
 /// (identity-partition constants, defaults, row lineage, positions; spec sections 4.5, 5.2, 6.12).
 ///
-/// Immutable; plan and task must outlive it. Every reader of rows goes through here, so all agree.
+/// Immutable, cheap to copy; plan and task must outlive it. Every reader of rows goes through here, so all agree.
 class FileColumns {
  public:
   /// `file_has` tells whether the file itself has a field.
@@ -43,10 +43,13 @@ class FileColumns {
   static Result<FileColumns> MakeForKeys(const table::ScanPlan& plan, const table::FileScanTask& task,
                                          std::vector<spec::Field> columns);
 
+  /// The same columns of the same file in another plan of the same schema.
+  FileColumns In(const table::ScanPlan& plan, const table::FileScanTask& task) const;
+
   /// What to ask the file for.
-  const std::vector<spec::Field>& wanted() const { return wanted_; }
+  const std::vector<spec::Field>& wanted() const { return shape_->wanted; }
   /// Of the completed batches.
-  const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+  const std::shared_ptr<arrow::Schema>& schema() const { return shape_->schema; }
 
   /// What a table column has in every row when the file lacks it: its partition constant, else its initial default, else
   /// null. kInvalidTable when it is required and has neither.
@@ -57,18 +60,24 @@ class FileColumns {
                                                        const RowPositions& positions) const;
 
  private:
-  FileColumns() = default;
-  Status MakeSchema();
+  /// What does not depend on the plan.
+  struct Shape {
+    ReadColumns columns;
+    std::vector<spec::Field> fields;  ///< table columns
+    std::vector<spec::Field> wanted;
+    std::shared_ptr<arrow::Schema> schema;
+  };
+  FileColumns(const table::ScanPlan& plan, const table::FileScanTask& task, std::shared_ptr<const Shape> shape)
+      : plan_(&plan), data_file_(&task.data_file), shape_(std::move(shape)) {}
+
+  static Status MakeSchema(Shape& shape);
   Result<std::shared_ptr<arrow::Array>> MakeMissing(const spec::Field& field, int64_t num_rows) const;
   Result<std::shared_ptr<arrow::Array>> MakeLineage(const arrow::Array* read, const RowPositions& positions,
                                                     spec::FieldId id, int64_t num_rows) const;
 
-  const table::ScanPlan* plan_ = nullptr;
-  const table::LiveDataFile* data_file_ = nullptr;
-  ReadColumns columns_;
-  std::vector<spec::Field> fields_;  // table columns
-  std::vector<spec::Field> wanted_;
-  std::shared_ptr<arrow::Schema> schema_;
+  const table::ScanPlan* plan_;
+  const table::LiveDataFile* data_file_;
+  std::shared_ptr<const Shape> shape_;
 };
 
 }  // namespace frazil::scan

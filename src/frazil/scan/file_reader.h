@@ -17,6 +17,7 @@ struct ReadColumns {
   bool row_lineage = false;           ///< `_row_id`, `_last_updated_sequence_number` (effective values, section 5.2)
   bool position = false;              ///< `_pos`: ordinal in the file before any delete
   static ReadColumns All(const spec::Schema& schema);
+  bool operator==(const ReadColumns&) const = default;
 };
 
 class EqualityDeletes;

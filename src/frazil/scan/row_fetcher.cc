@@ -21,10 +21,44 @@ namespace {
 
 using Batch = std::shared_ptr<arrow::RecordBatch>;
 
-/// A file whose footer is at hand.
-struct OpenFile {
-  format::ParquetRowReader rows;
-  std::string name_mapping;  ///< the table's when the file was opened; its columns got their ids by it
+/// A file whose footer is at hand. Thread-safe.
+class OpenFile {
+ public:
+  OpenFile(format::ParquetRowReader rows, std::string name_mapping)
+      : rows_(std::move(rows)), name_mapping_(std::move(name_mapping)) {}
+
+  const format::ParquetRowReader& rows() const { return rows_; }
+  /// The table's when the file was opened: its columns got their ids by it.
+  const std::string& name_mapping() const { return name_mapping_; }
+
+  /// FileColumns::Make; those that were made last are kept, for nearly all ask for the same.
+  Result<FileColumns> Columns(const table::ScanPlan& plan, const table::FileScanTask& task,
+                              const ReadColumns& columns) const {
+    std::shared_ptr<const Made> last;
+    {
+      const std::lock_guard lock(mutex_);
+      last = last_;
+    }
+    if (last != nullptr && last->schema == plan.schema && last->asked == columns) return last->made.In(plan, task);
+    FRAZIL_ASSIGN(FileColumns made,
+                  FileColumns::Make(plan, task, columns, [&](spec::FieldId id) { return rows_.file().HasField(id); }));
+    last = std::make_shared<const Made>(Made{.schema = plan.schema, .asked = columns, .made = made});
+    const std::lock_guard lock(mutex_);
+    last_ = std::move(last);
+    return made;
+  }
+
+ private:
+  struct Made {
+    spec::SchemaPtr schema;
+    ReadColumns asked;
+    FileColumns made;  ///< its plan may be gone
+  };
+
+  const format::ParquetRowReader rows_;
+  const std::string name_mapping_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Made> last_;  // guarded by mutex_
 };
 
 Status CheckArrow(const arrow::Status& status, const std::string& path) {
@@ -125,9 +159,7 @@ class RowFetcher::Impl {
       return PickRows(*source, made, positions, file.file_path);
     }
     FRAZIL_ASSIGN(const std::shared_ptr<const OpenFile> open, Open(*plan.metadata, file, counts));
-    FRAZIL_ASSIGN(const FileColumns made, FileColumns::Make(plan, task, columns, [&](spec::FieldId id) {
-                    return open->rows.file().HasField(id);
-                  }));
+    FRAZIL_ASSIGN(const FileColumns made, open->Columns(plan, task, columns));
     return ReadParquet(*open, positions, made, counts);
   }
 
@@ -144,7 +176,7 @@ class RowFetcher::Impl {
 
   static Result<Batch> ReadParquet(const OpenFile& open, std::span<const int64_t> positions, const FileColumns& columns,
                                    FetchCounts* counts) {
-    FRAZIL_ASSIGN(const Batch read, open.rows.ReadRows(columns.wanted(), positions, counts));
+    FRAZIL_ASSIGN(const Batch read, open.rows().ReadRows(columns.wanted(), positions, counts));
     return columns.Complete(*read, RowPositions::Listed(positions));
   }
 
@@ -152,15 +184,14 @@ class RowFetcher::Impl {
                                                FetchCounts* counts) {
     std::string mapping = metadata.Property(spec::kNameMappingProperty, "");
     auto& files = cache_->impl_->files;
-    if (auto found = files.Find({number_, file.file_path}); found != nullptr && found->name_mapping == mapping) {
+    if (auto found = files.Find({number_, file.file_path}); found != nullptr && found->name_mapping() == mapping) {
       return found;
     }
     FRAZIL_ASSIGN(std::shared_ptr<const format::ParquetReader> parquet, OpenParquetFile(*io_, metadata, file));
     if (counts != nullptr) ++counts->reads;
     const auto opened = std::make_shared<const OpenFile>(
-        OpenFile{.rows = format::ParquetRowReader(std::move(parquet), cache_->impl_->pages),
-                 .name_mapping = std::move(mapping)});
-    return files.Insert({number_, file.file_path}, opened, opened->rows.memory_bytes());
+        format::ParquetRowReader(std::move(parquet), cache_->impl_->pages), std::move(mapping));
+    return files.Insert({number_, file.file_path}, opened, opened->rows().memory_bytes());
   }
 
   /// Those of one snapshot are kept: readers of a new snapshot come in its order. Their keys are of the types that the
