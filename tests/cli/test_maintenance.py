@@ -3,11 +3,13 @@
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import time
 
 import pytest
 
-from home import ROOT, local_path, upsert
+from home import ROOT, local_path, needed, upsert
 
 TABLE = "demo.events"
 COLUMNS = "id bigint not null, day date, kind string, v string"
@@ -155,6 +157,57 @@ def test_only_orphans_that_were_shown_are_deleted(events):
     assert "2 more have become orphans" in done.stderr
     events.run("clean-orphans", TABLE, "--yes")
     assert not second.exists() and not later.exists(), "without a list, both phases at once"
+
+
+def test_only_snapshots_that_were_shown_are_expired(events):
+    """Two phases: a list with a reason a file, nothing until --yes, and then what is in the list and nothing else."""
+    before = rows(events)
+    events.run("compact", TABLE, "--option", "min-input-files=2")
+    shown = events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "-o", "json")
+    [path] = events.folder.glob("state/*/expire.jsonl")
+    assert str(path) in shown.stderr
+    listed = [json.loads(line) for line in path.read_text().splitlines()]
+    snapshots = [line["snapshot"] for line in listed if "snapshot" in line]
+    files = [line for line in listed if "path" in line]
+    assert len(snapshots) == last_line(shown)["expired_snapshots_count"] > 10
+    assert sum(line["kind"] == "data file" for line in files) == 20
+    assert all(line["reason"].startswith("freed by the expiry of snapshot ") for line in files)
+    # Somebody wants to keep one, and there are new ones by then.
+    kept = snapshots[3]
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if str(kept) not in line))
+    events.sql(f"UPDATE {TABLE} SET v = 'later' WHERE id = 1")
+    events.sql(f"UPDATE {TABLE} SET v = 'last' WHERE id = 1")
+    done = events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "-o", "json")
+    assert last_line(done)["expired_snapshots_count"] == len(snapshots) - 1
+    left = {s["snapshot-id"] for s in events.metadata(TABLE)["snapshots"]}
+    assert kept in left and not left & (set(snapshots) - {kept})
+    assert "more could go since the list was made" in done.stderr and not path.exists()
+    assert [row for row in rows(events) if row["id"] != 1] == [row for row in before if row["id"] != 1]
+    events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "--max-deletes-per-second", "1000")
+    left = {s["snapshot-id"] for s in events.metadata(TABLE)["snapshots"]}
+    assert len(left) == 2 and kept not in left, "without a list both phases at once; the head and the pipelines' progress stay"
+    [run, *_] = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    reasons = frames(events.run("maintain", "history", TABLE, "--run", run["run"], "-o", "jsonl", "-q"))
+    assert reasons and all(row["reason"].startswith("freed by the expiry of snapshot ") for row in reasons)
+
+
+def test_a_slow_deletion_that_is_stopped_is_ended_by_the_next_run(events):
+    paths = [orphan(events, f"lost-{i:02}") for i in range(40)]
+    process = subprocess.Popen([needed("FRAZIL_BIN"), "clean-orphans", TABLE, "--yes", "--max-deletes-per-second", "5"],
+                               env=events.environment(), cwd=events.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not any(not path.exists() for path in paths):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 143
+    left = [path for path in paths if path.exists()]
+    assert left, "it was stopped before the end"
+    events.run("expire", TABLE, "--yes")
+    assert not any(path.exists() for path in paths)
+    runs = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    assert [run["operation"] for run in runs] == ["expire_snapshots", "remove_orphan_files"]
+    deleted = [len(frames(events.run("maintain", "history", TABLE, "--run", run["run"], "-o", "jsonl", "-q"))) for run in runs]
+    assert deleted == [len(left), 40 - len(left)], "each file with its reason in the run that deleted it"
 
 
 def test_too_many_orphans_stop_with_exit_5(events):

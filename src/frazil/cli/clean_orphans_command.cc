@@ -13,6 +13,7 @@ struct CleanOrphansCommand {
   std::string older_than;
   std::string location;
   double max_orphan_ratio = 0.5;
+  int64_t max_deletes_per_second = 0;
   bool yes = false;
 };
 
@@ -25,6 +26,7 @@ Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& comma
   }
   options.location = command.location;
   options.max_orphan_ratio = command.max_orphan_ratio;
+  options.pace.max_per_second = command.max_deletes_per_second;
   options.dry_run = !command.yes;
   CandidateList list(session->context().state_directory, *table.metadata());
   if (command.yes) {
@@ -91,6 +93,10 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
                    "More than 1,000 orphans and more than this part of the live files stop it (exit 5)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command
+      ->add_option("--max-deletes-per-second", options->max_deletes_per_second,
+                   "Spare the object store; default: as fast as it goes")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--yes", options->yes, "Delete those that were listed (all, if no list is younger than a day)");
   command->footer(
       "Examples:\n"

@@ -1,4 +1,5 @@
 #include "frazil/cli/commands.h"
+#include "frazil/cli/expiry_list.h"
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
 #include "frazil/cli/option_check.h"
@@ -13,6 +14,7 @@ struct ExpireCommand {
   int64_t retain_last = 0;
   std::vector<int64_t> snapshot_ids;
   bool clean_metadata = false;
+  int64_t max_deletes_per_second = 0;
   bool yes = false;
 };
 
@@ -27,6 +29,12 @@ Result<ExitCode> Expire(Context& context, const ExpireCommand& command) {
   for (const int64_t id : command.snapshot_ids) options.snapshot_ids.emplace_back(id);
   options.clean_expired_metadata = command.clean_metadata;
   options.dry_run = !command.yes;
+  options.pace.max_per_second = command.max_deletes_per_second;
+  const ExpiryList list(session->context().state_directory, *table.metadata());
+  // Snapshots that are named are what they are, whatever was listed.
+  if (command.yes && command.snapshot_ids.empty()) {
+    FRAZIL_ASSIGN(options.only, list.Read(Clock::System().NowMs()));
+  }
   const auto result = maintain::ExpireSnapshots(table, options, session->context());
   if (!result) return session->Failed(result.error());
   session->EndProgress();
@@ -45,7 +53,19 @@ Result<ExitCode> Expire(Context& context, const ExpireCommand& command) {
                  .Add("deleted_manifest_lists_count", counts[FileKind::kManifestList])
                  .Add("deleted_statistics_files_count", counts[FileKind::kStatistics])
                  .Print(context));
-  if (options.dry_run && !result->expired.empty()) context.Say("nothing was changed: --yes expires and deletes");
+  if (options.dry_run && !result->expired.empty()) {
+    FRAZIL_TRY(list.Write(*result));
+    context.Say(fmt::format(
+        "nothing was changed: within a day, --yes expires these snapshots and no others; take out those that "
+        "are to stay, or delete the list: {}",
+        list.path()));
+  }
+  if (!options.dry_run) {
+    FRAZIL_TRY(list.Forget());
+    if (result->num_not_asked_for > 0) {
+      context.Say(fmt::format("{} more could go since the list was made: list them again", result->num_not_asked_for));
+    }
+  }
   return ExitCode::kOk;
 }
 
@@ -64,7 +84,13 @@ void AddExpireCommand(CLI::App& program, Action& action) {
   command->add_option("--snapshot-id", options->snapshot_ids, "Expire this one whatever its age, may be repeated")
       ->allow_extra_args(false);
   command->add_flag("--clean-metadata", options->clean_metadata, "Also forget schemas and specs that nothing uses");
-  command->add_flag("--yes", options->yes, "Do it; without, it only says what would go");
+  command
+      ->add_option("--max-deletes-per-second", options->max_deletes_per_second,
+                   "Spare the object store; default: as fast as it goes")
+      ->check(CLI::PositiveNumber);
+  command->add_flag(
+      "--yes", options->yes,
+      "Expire those that were listed (all, if no list is younger than a day); without, it only lists them");
   command->footer(
       "Snapshots that hold the progress of pipelines, Flink or Kafka Connect are kept.\n"
       "Examples:\n"

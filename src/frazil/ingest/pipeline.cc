@@ -76,6 +76,7 @@ Status Pipeline::Impl::Run() {
     status = {};
   }
   poll_wait_.reset();
+  lease_.reset();
   KeepIndex(started_, index_options_);
   const bool was_told_to =
       !status && (status.error().code() == ErrorCode::kShuttingDown || (control_.is_stopping() && must_start_again_));
@@ -121,6 +122,10 @@ Status Pipeline::Impl::StartOnce() {
   FRAZIL_TRY(PrepareFormat(table_, options_.upgrade_table,
                            "with --upgrade-table it becomes version 3, which older engines cannot read", clock_,
                            [this](const std::string& line) { Notice(line); }));
+  if (lease_ == nullptr) {
+    FRAZIL_ASSIGN(lease_, table::WriterLease::Take(table_.io(), table_.metadata()->location,
+                                                   fmt::format("pipeline {} ({})", options_.id, options_.writer)));
+  }
   const spec::SchemaPtr schema = table_.metadata()->schema();
   if (started_.index == nullptr || !HasSameKey(*schema, *started_.key)) {
     started_ = {};

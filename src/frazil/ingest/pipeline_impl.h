@@ -18,6 +18,7 @@
 #include "frazil/ingest/poison_guard.h"
 #include "frazil/ingest/start_index.h"
 #include "frazil/ingest/wait_loop.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::ingest {
 
@@ -110,6 +111,7 @@ class Pipeline::Impl {
   int64_t read_ms_ = 0;       ///< the source answered; at the start the marker says it
   std::optional<std::chrono::milliseconds> tombstone_retention_;
   std::optional<WaitLoop> poll_wait_;
+  std::unique_ptr<table::WriterLease> lease_;  ///< while it runs: files of batches that are not committed yet
 
   CommitLane lane_;  // last: it is waited for before what it uses goes
 };

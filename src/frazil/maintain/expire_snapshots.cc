@@ -8,7 +8,6 @@
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
-#include "frazil/maintain/snapshot_retention.h"
 #include "frazil/maintain/writer_pins.h"
 #include "frazil/table/metadata_commit.h"
 #include "frazil/table/spec_schema.h"
@@ -35,6 +34,7 @@ Result<ExpiryPlan> Plan(const table::Table& base, const ExpireOptions& options, 
   rules.retain_last = options.retain_last;
   rules.expired_ids = options.snapshot_ids;
   rules.pinned = pins.snapshots;
+  rules.only = options.only;
   FRAZIL_ASSIGN(RetentionPlan retention, PlanRetention(*base.metadata(), rules));
   return ExpiryPlan{base, std::move(retention), std::move(pins)};
 }
@@ -166,7 +166,8 @@ Result<table::MetadataChange> ChangeFor(const ExpiryPlan& plan, const ExpireOpti
   return change;
 }
 
-Result<ExpireResult> Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context) {
+Status Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context,
+              ExpireResult& result) {
   FRAZIL_TRY(table.Refresh());
   if (!table.metadata()->BoolProperty(kGcEnabled, true)) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -203,38 +204,42 @@ Result<ExpireResult> Expire(table::Table& table, const ExpireOptions& options, c
     }
     return tl::unexpected(std::move(committed).error());
   }
-  ExpireResult result;
   result.expired = plan->retention.expired;
   result.removed_refs = plan->retention.removed_refs;
+  result.num_not_asked_for = plan->retention.num_out_of_scope;
   for (const spec::SnapshotId id : plan->retention.kept_pins) {
     result.kept.push_back(fmt::format("snapshot {} is kept: it is {}", id, plan->pins.snapshots.at(id)));
     Notice(context, result.kept.back());
   }
   if (options.dry_run) {
     result.removal.deleted = std::move(freed);
-    return result;
+    return {};
   }
+  int64_t store_now_ms = 0;  // without a file of ours nobody tells it: then only what runs have said they leave
   if (!freed.empty()) {
-    FRAZIL_ASSIGN(const int64_t store_now_ms, StoreTimeMs(*table.io(), list));
-    FRAZIL_ASSIGN(result.removal, RemoveListedFiles(table, list, freed, *live, context));
-    FRAZIL_TRY(ResumeRemovals(table, store_now_ms, *live, context));
+    FRAZIL_ASSIGN(store_now_ms, StoreTimeMs(*table.io(), list));
+    FRAZIL_TRY(RemoveListedFiles(table, list, freed, *live, context, options.pace, result.removal));
   }
-  return result;
+  return ResumeRemovals(table, store_now_ms, *live, context, options.pace, result.resumed);
 }
 
 }  // namespace
 
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,
                                      const table::ProcedureContext& context) {
-  if (options.dry_run) return Expire(table, options, context);
-  RunRecorder recorder(context, table, "expire_snapshots");
-  auto result = Expire(table, options, context);
-  if (result) {
-    recorder.Measure({{"snapshots", static_cast<int64_t>(result->expired.size())},
-                      {"files", static_cast<int64_t>(result->removal.deleted.size())}});
-    recorder.Deleted(result->removal.deleted);
+  ExpireResult result;
+  if (options.dry_run) {
+    FRAZIL_TRY(Expire(table, options, context, result));
+    return result;
   }
-  recorder.Finish(result ? "ok" : result.error().ToString());
+  RunRecorder recorder(context, table, "expire_snapshots");
+  const Status done = Expire(table, options, context, result);
+  recorder.Measure({{"snapshots", static_cast<int64_t>(result.expired.size())},
+                    {"files", static_cast<int64_t>(result.removal.deleted.size())}});
+  recorder.Deleted(result.removal.deleted);
+  recorder.Deleted(result.resumed.deleted);
+  recorder.Finish(done ? "ok" : done.error().ToString());
+  FRAZIL_TRY(done);
   return result;
 }
 
@@ -248,7 +253,8 @@ ProcedureDefinition ExpireSnapshotsDefinition() {
                            {"max_concurrent_deletes", ProcedureType::kInt},
                            {"stream_results", ProcedureType::kBoolean},
                            {"snapshot_ids", ProcedureType::kLongList},
-                           {"clean_expired_metadata", ProcedureType::kBoolean}};
+                           {"clean_expired_metadata", ProcedureType::kBoolean},
+                           {"max_deletes_per_second", ProcedureType::kInt}};
   definition.columns = {{"deleted_data_files_count", ProcedureType::kLong},
                         {"deleted_position_delete_files_count", ProcedureType::kLong},
                         {"deleted_equality_delete_files_count", ProcedureType::kLong},
@@ -271,6 +277,7 @@ ProcedureDefinition ExpireSnapshotsDefinition() {
       options.snapshot_ids.emplace_back(id);
     }
     options.clean_expired_metadata = arguments.Truth("clean_expired_metadata", false);
+    FRAZIL_ASSIGN(options.pace, PaceOf(arguments));
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(const ExpireResult result, ExpireSnapshots(table, options, context));
     std::map<FileKind, int64_t> counts = result.removal.CountByKind();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frazil/maintain/file_removal.h"
+#include "frazil/maintain/snapshot_retention.h"
 #include "frazil/table/procedure.h"
 #include "frazil/table/table.h"
 
@@ -17,6 +18,9 @@ struct ExpireOptions {
   std::vector<spec::SnapshotId> snapshot_ids;
   bool clean_expired_metadata = false;
   bool dry_run = false;  ///< says what would go, changes nothing
+  RemovalPace pace;
+  /// No snapshots and refs but these, if given. The rest is left for another time.
+  std::optional<ExpiryScope> only;
 };
 
 struct ExpireResult {
@@ -24,6 +28,8 @@ struct ExpireResult {
   std::vector<std::string> removed_refs;
   std::vector<std::string> kept;  ///< snapshots kept for their markers, with the reason
   RemovalResult removal;          ///< of a dry run: what would be deleted
+  RemovalResult resumed;          ///< what earlier runs had left
+  int64_t num_not_asked_for = 0;  ///< snapshots and refs that could go too, and options.only does not name
 };
 
 /// Expires snapshots and deletes the files that only they needed (spec section 9.4), by exact reachability over every

@@ -176,11 +176,11 @@ TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
                          {{live.file_path, FileKind::kDataFile, "x"}, {dead.file_path, FileKind::kDataFile, "x"}}),
       IsOk());
   const int64_t hours_later = int64_t{3} * 3600 * 1000;
-  ASSERT_THAT(ResumeRemovals(test.table, 1, FileSet(), ContextOf(test)), IsOk());
+  RemovalResult resumed;
+  ASSERT_THAT(ResumeRemovals(test.table, 1, FileSet(), ContextOf(test), {}, resumed), IsOk());
   EXPECT_THAT(AllFiles(test), Contains(dead.file_path)) << "its run may still be at work";
-  const auto resumed = ResumeRemovals(test.table, hours_later, FileSet(), ContextOf(test));
-  ASSERT_THAT(resumed, IsOk());
-  EXPECT_EQ(resumed->deleted.size(), 1U);
+  ASSERT_THAT(ResumeRemovals(test.table, hours_later, FileSet(), ContextOf(test), {}, resumed), IsOk());
+  EXPECT_EQ(resumed.deleted.size(), 1U);
   EXPECT_THAT(AllFiles(test), Contains(live.file_path));
   EXPECT_THAT(AllFiles(test), Not(Contains(dead.file_path)));
   EXPECT_THAT(RemovalList::Find(*test.io, test.metadata().location), IsOkAnd(testing::IsEmpty()));

@@ -28,6 +28,9 @@ class RemovalList {
                                    const std::vector<RemovalCandidate>& candidates);
   /// kCorruptData naming the path.
   static Result<std::vector<RemovalCandidate>> Read(const io::FileIO& io, const std::string& path);
+  /// Whether the run that made it has said that it will not go on: `what` was Left(...).
+  static bool IsLeft(const std::string& path);
+  static std::string Left(const std::string& what) { return "left-" + what; }
   /// Lists that earlier runs left, oldest first.
   static Result<std::vector<io::FileInfo>> Find(const io::FileIO& io, const std::string& table_location);
 };

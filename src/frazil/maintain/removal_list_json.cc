@@ -55,6 +55,8 @@ Result<std::vector<RemovalCandidate>> RemovalList::Read(const io::FileIO& io, co
   return candidates;
 }
 
+bool RemovalList::IsLeft(const std::string& path) { return path.find("/_frazil/orphans/" + Left("")) != path.npos; }
+
 Result<std::vector<io::FileInfo>> RemovalList::Find(const io::FileIO& io, const std::string& table_location) {
   FRAZIL_ASSIGN(std::vector<io::FileInfo> files, io.List(Folder(table_location)));
   std::erase_if(files, [](const io::FileInfo& file) { return !file.path.ends_with(".jsonl"); });

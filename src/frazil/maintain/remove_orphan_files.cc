@@ -9,12 +9,13 @@
 
 #include "frazil/format/manifest_file.h"
 #include "frazil/maintain/hidden_names.h"
+#include "frazil/maintain/left_temporaries.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
-#include "frazil/maintain/writer_leases.h"
 #include "frazil/spec/ascii.h"
 #include "frazil/spec/single_value.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 namespace {
@@ -114,7 +115,7 @@ class OrphanRun {
     while (location_.size() > 1 && location_.ends_with('/')) location_.pop_back();
   }
 
-  Result<OrphanResult> Run() {
+  Status Run() {
     // The first file written tells the store's time; without orphans it goes again.
     FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table_.io(), table_.metadata()->location, "probe", {}));
     const auto now = StoreTimeMs(*table_.io(), probe);
@@ -130,16 +131,22 @@ class OrphanRun {
     result_.num_live = static_cast<int64_t>(live_.size());
     FRAZIL_TRY(Compare(listed));
     FRAZIL_TRY(CheckBreaker());
-    if (options_.dry_run) return std::move(result_);
-    if (!result_.orphans.empty()) {
-      FRAZIL_ASSIGN(const std::string list,
-                    RemovalList::Write(*table_.io(), table_.metadata()->location, "orphans", result_.orphans));
-      FRAZIL_ASSIGN(RemovalResult removal, RemoveListedFiles(table_, list, result_.orphans, live_, context_));
-      result_.orphans = std::move(removal.deleted);
+    if (options_.dry_run) {
+      result_.orphans = std::move(found_);
+      return {};
     }
-    FRAZIL_TRY(ResumeRemovals(table_, store_now_ms, live_, context_));
-    return std::move(result_);
+    if (!found_.empty()) {
+      FRAZIL_ASSIGN(const std::string list,
+                    RemovalList::Write(*table_.io(), table_.metadata()->location, "orphans", found_));
+      RemovalResult removal;
+      const Status done = RemoveListedFiles(table_, list, found_, live_, context_, options_.pace, removal);
+      result_.orphans = std::move(removal.deleted);
+      FRAZIL_TRY(done);
+    }
+    return ResumeRemovals(table_, store_now_ms, live_, context_, options_.pace, result_.resumed);
   }
+
+  OrphanResult TakeResult() { return std::move(result_); }
 
  private:
   Status DecideAge(int64_t store_now_ms) {
@@ -150,7 +157,8 @@ class OrphanRun {
           Error(ErrorCode::kInvalidArgument, "Cannot remove orphan files with an interval less than 24 hours")
               .WithHint("younger files may belong to a commit that is under way"));
     }
-    FRAZIL_ASSIGN(const auto lease_start, OldestLeaseStartMs(*table_.io(), table_.metadata()->location, store_now_ms));
+    FRAZIL_ASSIGN(const auto lease_start,
+                  table::OldestLeaseStartMs(*table_.io(), table_.metadata()->location, store_now_ms));
     if (lease_start && *lease_start < older_than_ms_) {
       Notice(context_, "a writer holds a lease on the table: files changed since it began are kept");
       older_than_ms_ = *lease_start;
@@ -165,8 +173,9 @@ class OrphanRun {
     for (const io::FileInfo& file : listed) {
       const FilePlace place = PlaceOf(file.path);
       // Of unknown age, or not of this folder after all: kept.
-      if (file.modified_ms <= 0 || file.modified_ms >= older_than_ms_ || !IsInside(place, folder)) continue;
-      if (hidden.IsHidden(std::string_view(place.path).substr(folder.path.size()))) continue;
+      if (!IsOldEnough(file) || !IsInside(place, folder)) continue;
+      const bool is_hidden = hidden.IsHidden(std::string_view(place.path).substr(folder.path.size()));
+      if (is_hidden && !IsOurs(place)) continue;
       const FileSet::Match match = live_.Find(place);
       if (match == FileSet::Match::kSame) continue;
       if (match == FileSet::Match::kOtherRoot && options_.prefix_mismatch_mode != PrefixMismatchMode::kDelete) {
@@ -175,14 +184,10 @@ class OrphanRun {
         }
         continue;
       }
-      if (options_.only && !options_.only->contains(file.path)) {
-        ++result_.num_not_asked_for;
-        continue;
-      }
-      result_.orphans.push_back(
-          {file.path, FileKind::kUnknown,
-           fmt::format("orphan of {} bytes, last changed {}", file.size_bytes,
-                       spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000))});
+      AddOrphan(file, "orphan");
+    }
+    for (const io::FileInfo& file : FindLeftTemporaries(location_)) {
+      if (IsOldEnough(file)) AddOrphan(file, "half a file of a process that was killed");
     }
     if (!other_roots.empty()) {
       return tl::unexpected(
@@ -191,22 +196,43 @@ class OrphanRun {
                             fmt::join(other_roots, ", ")))
               .WithHint("name them in equal_schemes or equal_authorities, or set prefix_mismatch_mode"));
     }
-    std::sort(result_.orphans.begin(), result_.orphans.end(),
+    std::sort(found_.begin(), found_.end(),
               [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path < right.path; });
     return {};
   }
 
+  bool IsOldEnough(const io::FileInfo& file) const { return file.modified_ms > 0 && file.modified_ms < older_than_ms_; }
+
+  /// Row maps whose commit never came or whose snapshot has expired, and leases of writers that were killed: hidden from
+  /// other engines, so that nobody but us ever deletes them.
+  bool IsOurs(const FilePlace& place) const {
+    const std::string& location = table_.metadata()->location;
+    return IsInside(place, PlaceOf(location + "/_frazil/rowmaps")) ||
+           IsInside(place, PlaceOf(location + "/_frazil/leases"));
+  }
+
+  void AddOrphan(const io::FileInfo& file, const char* what) {
+    if (options_.only && !options_.only->contains(file.path)) {
+      ++result_.num_not_asked_for;
+      return;
+    }
+    found_.push_back(
+        {file.path, FileKind::kUnknown,
+         fmt::format("{} of {} bytes, last changed {}", what, file.size_bytes,
+                     spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000))});
+  }
+
   Status CheckBreaker() const {
     const double limit = options_.max_orphan_ratio * static_cast<double>(result_.num_live);
-    if (result_.orphans.size() <= kBreakerMinOrphans || static_cast<double>(result_.orphans.size()) <= limit) return {};
+    if (found_.size() <= kBreakerMinOrphans || static_cast<double>(found_.size()) <= limit) return {};
     std::vector<std::string> names;
-    for (size_t i = 0; i < std::min(kMaxNamesInMessage, result_.orphans.size()); ++i) {
-      names.push_back(result_.orphans[i].path);
+    for (size_t i = 0; i < std::min(kMaxNamesInMessage, found_.size()); ++i) {
+      names.push_back(found_[i].path);
     }
     return tl::unexpected(
         Error(ErrorCode::kResourceExhausted,
               fmt::format("too many orphan files beside {} live ones, nothing is deleted: {}, such as {}",
-                          result_.num_live, result_.orphans.size(), fmt::join(names, ", ")))
+                          result_.num_live, found_.size(), fmt::join(names, ", ")))
             .WithHint("look at some; if they are orphans, pass max_orphan_ratio"));
   }
 
@@ -216,6 +242,7 @@ class OrphanRun {
   std::string location_;
   int64_t older_than_ms_ = 0;
   FileSet live_;
+  std::vector<RemovalCandidate> found_;
   OrphanResult result_;
 };
 
@@ -254,6 +281,7 @@ Result<OrphanOptions> OptionsOf(const Arguments& arguments) {
   if (const auto ratio = arguments.Text("max_orphan_ratio")) {
     FRAZIL_ASSIGN(options.max_orphan_ratio, ParseRatio(*ratio));
   }
+  FRAZIL_ASSIGN(options.pace, PaceOf(arguments));
   return options;
 }
 
@@ -267,14 +295,19 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
                 "Cannot delete orphan files: GC is disabled (deleting files may corrupt other tables)");
   }
   FRAZIL_TRY(CheckNoOtherTableThere(table, options.location.empty() ? table.metadata()->location : options.location));
-  if (options.dry_run) return OrphanRun(table, options, context).Run();
-  RunRecorder recorder(context, table, "remove_orphan_files");
-  auto result = OrphanRun(table, options, context).Run();
-  if (result) {
-    recorder.Measure({{"files", static_cast<int64_t>(result->orphans.size())}});
-    recorder.Deleted(result->orphans);
+  OrphanRun run(table, options, context);
+  if (options.dry_run) {
+    FRAZIL_TRY(run.Run());
+    return run.TakeResult();
   }
-  recorder.Finish(result ? "ok" : result.error().ToString());
+  RunRecorder recorder(context, table, "remove_orphan_files");
+  const Status done = run.Run();
+  OrphanResult result = run.TakeResult();
+  recorder.Measure({{"files", static_cast<int64_t>(result.orphans.size())}});
+  recorder.Deleted(result.orphans);
+  recorder.Deleted(result.resumed.deleted);
+  recorder.Finish(done ? "ok" : done.error().ToString());
+  FRAZIL_TRY(done);
   return result;
 }
 
@@ -293,7 +326,8 @@ ProcedureDefinition RemoveOrphanFilesDefinition() {
                            {"prefix_mismatch_mode", ProcedureType::kString},
                            {"prefix_listing", ProcedureType::kBoolean},
                            {"stream_results", ProcedureType::kBoolean},
-                           {"max_orphan_ratio", ProcedureType::kString}};
+                           {"max_orphan_ratio", ProcedureType::kString},
+                           {"max_deletes_per_second", ProcedureType::kInt}};
   definition.columns = {{"orphan_file_location", ProcedureType::kString}};
   definition.run = [](const table::ProcedureContext& context,
                       const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {

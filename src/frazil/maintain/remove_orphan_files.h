@@ -25,6 +25,7 @@ struct OrphanOptions {
   PrefixMismatchMode prefix_mismatch_mode = PrefixMismatchMode::kError;
   /// More than 1,000 orphans and more than this part of the live files: something else is wrong (rule 7).
   double max_orphan_ratio = 0.5;
+  RemovalPace pace;
   /// Nothing but these, if given: what somebody has looked at. The rest of the orphans is left for another time.
   std::optional<std::set<std::string>> only;
   /// Deletes even what is younger than a day, which files of running writers may be.
@@ -33,6 +34,7 @@ struct OrphanOptions {
 
 struct OrphanResult {
   std::vector<RemovalCandidate> orphans;  ///< deleted ones; of a dry run: those that would be
+  RemovalResult resumed;                  ///< what earlier runs had left
   int64_t num_not_asked_for = 0;          ///< orphans that options.only does not name
   int64_t num_listed = 0;
   int64_t num_live = 0;
@@ -41,7 +43,7 @@ struct OrphanResult {
 /// Deletes files below the table's location that no state of it needs (spec section 9.5, maintenance.md section 5).
 ///
 /// Lists first, then loads the metadata: what was committed meanwhile is seen as live. Kept: hidden names (`_...`, `.`)
-/// except partition folders, files not strictly older than `older_than`, everything changed since a live lease of a
+/// except partition folders, our own row maps and leases and what killed processes left half-written; files not strictly older than `older_than`, everything changed since a live lease of a
 /// writer began, what local journals of unfinished work name. kInvalidArgument when another table lies in the location or around it,
 /// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours;
 /// kResourceExhausted from the circuit breaker; an error when a journal cannot be read. Then nothing is deleted.

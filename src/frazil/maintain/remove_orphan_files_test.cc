@@ -1,9 +1,12 @@
 #include "frazil/maintain/remove_orphan_files.h"
 
+#include <atomic>
 #include <filesystem>
 
+#include "frazil/base/test_support.h"
 #include "frazil/base/uuid.h"
 #include "frazil/maintain/maintain_test_support.h"
+#include "frazil/maintain/run_history.h"
 
 namespace frazil::maintain {
 namespace {
@@ -86,7 +89,7 @@ TEST(RemoveOrphanFiles, AFileCommittedBetweenListingAndDeletingIsSpared) {
 TEST(RemoveOrphanFiles, StatisticsRowMapsLeasesAndHiddenNamesStay) {
   TestTable test;
   table::FileChanges changes = table::Adding({WrittenFile(test, "a", 1)});
-  const std::string row_map = Loose(test, "data/rowmap.puffin");
+  const std::string row_map = Loose(test, "_frazil/rowmaps/live.puffin");
   changes.summary[table::kRowMapSummaryKey] = row_map;
   ASSERT_THAT(table::Commit(test, changes), IsOk());
   const std::string statistics = Loose(test, "metadata/stats.puffin");
@@ -102,11 +105,24 @@ TEST(RemoveOrphanFiles, StatisticsRowMapsLeasesAndHiddenNamesStay) {
                                           spec::update::SetPartitionStatistics{partitions}};
   };
   ASSERT_THAT(table::CommitUpdates(test.table, attach, test.clock), IsOk());
-  Loose(test, "_frazil/rowmaps/x.puffin");
+  Loose(test, "_frazil/orphans/x.txt");
+  Loose(test, "_frazil/index/x");
   Loose(test, "data/.temporary/y");
   Loose(test, "data/_SUCCESS");
   Loose(test, "metadata/version-hint.text");
   EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), IsEmpty());
+}
+
+// Nobody but us ever looks behind the underscore.
+TEST(RemoveOrphanFiles, RowMapsThatNoSnapshotNamesGo) {
+  TestTable test;
+  table::FileChanges changes = table::Adding({WrittenFile(test, "a", 1)});
+  const std::string live = Loose(test, "_frazil/rowmaps/live.puffin");
+  changes.summary[table::kRowMapSummaryKey] = live;
+  ASSERT_THAT(table::Commit(test, changes), IsOk());
+  const std::string lost = Loose(test, "_frazil/rowmaps/lost.puffin");
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), ElementsAre(lost));
+  EXPECT_THAT(AllFiles(test), Contains(live));
 }
 
 TEST(RemoveOrphanFiles, OnlyWhatIsStrictlyOlderGoes) {
@@ -294,6 +310,42 @@ TEST(RemoveOrphanFiles, AnUnknownSchemeOrAuthorityStopsTheRun) {
   equal.equal_authorities = {{"other", "bucket"}};
   EXPECT_EQ(PathsOf(RemoveOrphanFiles(*test.table, equal, test.context)).size(), 1U);
   for (const std::string& path : test.io->deleted) EXPECT_THAT(path, testing::HasSubstr("/_frazil/orphans/probe"));
+}
+
+// 250 files at 100 a second, stopped in the middle: what is left is the next run's, at once, and each has its reason.
+TEST(RemoveOrphanFiles, DeletesNoFasterThanAskedAndGoesOnAfterAStop) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::set<std::string> in_use = AllFiles(test);
+  for (int i = 0; i < 250; ++i) Loose(test, fmt::format("data/lost-{:03}", i));
+  TempDir state;
+  std::atomic<bool> stop{false};
+  table::ProcedureContext context = ContextOf(test);
+  context.state_directory = state.path();
+  context.stop = &stop;
+  context.on_progress = [&](const table::ProcedureProgress& progress) { stop = progress.groups_done >= 200; };
+  OrphanOptions options = AnyAge();
+  options.pace.max_per_second = 100;
+  const int64_t begun_ms = test.clock.NowMs();
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, context), IsError(ErrorCode::kShuttingDown, ""));
+  EXPECT_GE(test.clock.NowMs() - begun_ms, 1000);
+  EXPECT_EQ(AllFiles(test).size(), in_use.size() + 50 + 1) << "and the list of what is left";
+  stop = false;
+  context.on_progress = {};
+  table::Table table = test.Other();
+  RemovalResult resumed;
+  ASSERT_THAT(ResumeRemovals(table, 0, FileSet(), context, {}, resumed), IsOk());
+  EXPECT_EQ(resumed.deleted.size(), 50U);
+  EXPECT_EQ(AllFiles(test), in_use);
+  auto history = RunHistory::Open(state.path(), test.metadata());
+  ASSERT_THAT(history, IsOk());
+  const auto runs = history->Latest(10);
+  ASSERT_THAT(runs, IsOk());
+  ASSERT_EQ(runs->size(), 1U);
+  const auto files = history->DeletedBy((*runs)[0].id);
+  ASSERT_THAT(files, IsOk());
+  EXPECT_EQ(files->size(), 200U) << "what was deleted before the stop";
+  EXPECT_THAT((*files)[0].reason, testing::HasSubstr("orphan of 1 bytes"));
 }
 
 }  // namespace

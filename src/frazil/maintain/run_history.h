@@ -51,7 +51,9 @@ class RunRecorder {
   bool is_on() const { return !context_.state_directory.empty(); }
   void Predict(std::map<std::string, int64_t> numbers) { run_.predicted = std::move(numbers); }
   void Measure(std::map<std::string, int64_t> numbers) { run_.measured = std::move(numbers); }
-  void Deleted(std::vector<RemovalCandidate> files) { run_.deleted = std::move(files); }
+  void Deleted(const std::vector<RemovalCandidate>& files) {
+    run_.deleted.insert(run_.deleted.end(), files.begin(), files.end());
+  }
   void Finish(const std::string& outcome);
 
  private:

@@ -33,6 +33,8 @@ class Retention {
       if (!is_named && kept_.contains(snapshot.id)) continue;
       if (rules_.pinned.contains(snapshot.id)) {
         plan_.kept_pins.push_back(snapshot.id);
+      } else if (rules_.only && !rules_.only->snapshots.contains(snapshot.id)) {
+        ++plan_.num_out_of_scope;
       } else {
         plan_.expired.push_back(snapshot.id);
       }
@@ -56,7 +58,10 @@ class Retention {
       const bool is_main = name == spec::kMainBranch;
       const bool is_young =
           snapshot != nullptr && rules_.now_ms - snapshot->timestamp_ms <= ref.max_ref_age_ms.value_or(max_ref_age_ms_);
-      if (!is_main && !is_young) {
+      const bool is_out_of_scope = rules_.only && !rules_.only->refs.contains(name);
+      if (!is_main && !is_young && snapshot != nullptr && is_out_of_scope) {
+        ++plan_.num_out_of_scope;
+      } else if (!is_main && !is_young) {
         plan_.removed_refs.push_back(name);
         continue;
       }
