@@ -41,6 +41,11 @@ void AddCompactCommand(CLI::App& program, Action& action) {
   AddCompactOptions(*command, *options);
   command->footer(
       "Finished file groups are committed as it goes and kept when it is stopped. Undo: frazil undo TABLE.\n"
+      "Files are merged level by level: a large one waits until there are as many bytes of smaller ones, landing files "
+      "until\n"
+      "they fill their partitions (--option landing-fill-bytes=...) or are an hour old (--option "
+      "landing-max-age-ms=...).\n"
+      "--option leveled=false takes everything at once, as CALL does.\n"
       "Examples:\n"
       "  frazil compact demo.events\n"
       "  frazil compact demo.events --where \"day >= DATE '2026-11-01'\" --option min-input-files=2 -o json");

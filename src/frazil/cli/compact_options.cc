@@ -19,7 +19,7 @@ void AddCompactOptions(CLI::App& command, CompactOptions& options) {
 
 Result<maintain::RewriteOptions> RewriteOptionsFor(const CompactOptions& options, const MaintenanceSession& session,
                                                    const table::Table& table) {
-  std::map<std::string, std::string> map;
+  std::map<std::string, std::string> map = {{"leveled", "true"}};
   if (!options.one_commit) map["partial-progress.enabled"] = "true";
   if (!options.target_file_size.empty()) {
     FRAZIL_ASSIGN(const int64_t bytes, ParseBytes(options.target_file_size));

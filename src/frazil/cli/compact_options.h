@@ -24,7 +24,8 @@ struct CompactOptions {
 
 void AddCompactOptions(CLI::App& command, CompactOptions& options);
 
-/// Partial progress unless told otherwise: what is finished stays when a run is stopped.
+/// Unless told otherwise with partial progress, so that what is finished stays when a run is stopped, and level by level:
+/// these commands run every few minutes, and a file must not be rewritten for each small one that comes.
 Result<maintain::RewriteOptions> RewriteOptionsFor(const CompactOptions& options, const MaintenanceSession& session,
                                                    const table::Table& table);
 

@@ -14,7 +14,7 @@ namespace frazil::maintain {
 Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& base, spec::SnapshotId snapshot_id) {
   num_removed_ = 0;
   table::FileChanges changes;
-  FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->current_snapshot()));
+  FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->FindRef(branch_)));
   table::PartitionMap<spec::SequenceNumber> oldest;
   std::optional<spec::SequenceNumber> oldest_of_all;
   std::unordered_set<std::string> paths;
@@ -46,7 +46,7 @@ Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& ba
   if (num_removed_ == 0) return changes;
   changes.operation = spec::Operation::kReplace;
   changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
-  FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+  FRAZIL_TRY(table::CopyMarker(base, branch_, snapshot_id, changes));
   return changes;
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "frazil/table/snapshot_change.h"
 
 namespace frazil::maintain {
@@ -10,10 +13,12 @@ namespace frazil::maintain {
 /// reach everywhere and are compared with all files. One thread.
 class DanglingDeletesChange : public table::SnapshotChange {
  public:
+  explicit DanglingDeletesChange(std::string branch) : branch_(std::move(branch)) {}
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override;
   int64_t num_removed() const { return num_removed_; }
 
  private:
+  const std::string branch_;
   int64_t num_removed_ = 0;
 };
 

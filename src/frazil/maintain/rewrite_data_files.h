@@ -40,6 +40,12 @@ struct RewriteOptions {
   bool use_starting_sequence_number = true;
   RewriteJobOrder job_order = RewriteJobOrder::kNone;
   bool remove_dangling_deletes = false;
+  std::string branch = spec::kMainBranch;
+  // Ours.
+  /// Level by level (maintain/rewrite_levels.h) instead of everything at once: for what runs again and again.
+  bool leveled = false;
+  int64_t landing_fill_bytes = 0;  ///< leveled: bytes a partition that landing files wait for; 0: 1/32 of the target
+  int64_t landing_max_age_ms = int64_t{60} * 60 * 1000;  ///< leveled: landing files wait no longer
 
   /// Reads `options => map(...)`. kInvalidArgument naming an unknown key (with the nearest one) or a bad value.
   static Result<RewriteOptions> Parse(const std::map<std::string, std::string>& options);

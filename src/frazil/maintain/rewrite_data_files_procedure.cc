@@ -35,9 +35,7 @@ Result<RewriteOptions> RewriteOptionsOf(const table::ProcedureContext& context, 
     FRAZIL_ASSIGN(options.where, ParseWhere(context, table, *where));
     options.where_text = *where;
   }
-  if (const auto branch = arguments.Text("branch"); branch.value_or(spec::kMainBranch) != spec::kMainBranch) {
-    return Fail(ErrorCode::kNotSupported, "rewrite_data_files of a branch is not supported yet: {}", *branch);
-  }
+  options.branch = arguments.Text("branch").value_or(spec::kMainBranch);
   return options;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "frazil/base/test_support.h"
+#include "frazil/maintain/rewrite_journal.h"
 #include "frazil/maintain/rewrite_test_support.h"
 #include "frazil/table/marker.h"
 #include "frazil/table/row_map.h"
@@ -226,6 +228,74 @@ TEST(RewriteOptions, RefusesAnUnknownKeyAndNamesTheNearest) {
   ASSERT_THAT(good, IsOk());
   EXPECT_EQ(good->min_input_files, 2);
   EXPECT_EQ(good->job_order, RewriteJobOrder::kBytesDescending);
+}
+
+std::vector<std::string> RowsOfBranch(const table::Table& table, const std::string& branch) {
+  std::vector<std::string> lines;
+  const auto rows = index::ReadLiveRows(table, table.metadata()->FindRef(branch));
+  EXPECT_THAT(rows, IsOk());
+  for (const LiveRow& row : *rows) {
+    lines.push_back(fmt::format("{} {} {}", row.row_id.value_or(-1), row.last_updated.value_or(-1), row.row.value));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+/// A branch of five files beside a main that went on.
+void Branch(MemoryTable& table, const std::string& name) {
+  Fill(table, 5, 10);
+  const auto branch_off = [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
+        name, {.snapshot_id = *metadata.current_snapshot_id, .type = spec::RefType::kBranch}}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, branch_off, table.clock), IsOk());
+  ASSERT_THAT(index::ForeignDelete(table.table, {3, 4}, table.clock), IsOk());
+}
+
+TEST(RewriteDataFiles, RewritesABranchAndLeavesMainAlone) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Branch(table, "audit");
+  const std::vector<std::string> main = RowsOf(table.table);
+  const auto main_head = table.table.metadata()->current_snapshot_id;
+  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  EXPECT_THAT(audit, SizeIs(50));
+  RewriteOptions options;
+  options.branch = "audit";
+  options.remove_dangling_deletes = true;
+  const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 5);
+  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  const auto live = table::LoadLiveFiles(table.table, table.table.metadata()->FindRef("audit"));
+  ASSERT_THAT(live, IsOk());
+  EXPECT_THAT(live->data_files, SizeIs(1));
+  EXPECT_EQ(table.table.metadata()->current_snapshot_id, main_head);
+  EXPECT_EQ(RowsOf(table.table), main);
+  options.branch = "audits";
+  EXPECT_THAT(RewriteDataFiles(table.table, options, {.clock = &table.clock}),
+              IsError(ErrorCode::kNotFound, "no branch of this name to rewrite: audits"));
+}
+
+TEST(RewriteDataFiles, AGroupThatWasFinishedForABranchIsCommittedThere) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Branch(table, "audit");
+  const std::vector<std::string> main = RowsOf(table.table);
+  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const TempDir state;
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  const auto interrupted = PausedRewrite::Start(table.table, options, &table.clock);
+  ASSERT_THAT(interrupted, IsOk());
+  RewriteJournal journal(state.path(), table.table);
+  for (const RewrittenGroup& group : interrupted->groups) ASSERT_THAT(journal.Add(table.table, group), IsOk());
+  // The next run is one of main.
+  ASSERT_THAT(RewriteDataFiles(table.table, {}, {.clock = &table.clock, .state_directory = state.path()}), IsOk());
+  EXPECT_EQ(RowsOf(table.table), main);
+  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  const auto live = table::LoadLiveFiles(table.table, table.table.metadata()->FindRef("audit"));
+  ASSERT_THAT(live, IsOk());
+  ASSERT_THAT(live->data_files, SizeIs(1));
+  EXPECT_EQ(live->data_files[0].file.file_path, interrupted->groups[0].outputs[0].file_path);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ Status GroupRewrite::DescribePlan() {
   const spec::TableMetadata& metadata = *plan_.scan->metadata;
   result_.id = Uuid::Random().ToString();
   result_.partition = group_.partition;
+  result_.branch = plan_.branch;
   result_.snapshot_id = *plan_.scan->snapshot_id;
   result_.sequence_number = metadata.FindSnapshot(result_.snapshot_id)->sequence_number;
   result_.schema_id = plan_.scan->schema->id();
@@ -218,9 +219,9 @@ Status GroupRewrite::ReadSource(uint32_t index) {
 /// Rows as the sorter gives them, which knows for each where it came from. Where a source's rows lie is learnt in the
 /// order of the outputs and told in the order of the source.
 Status GroupRewrite::WriteSorted() {
-  std::vector<std::vector<CarriedRows::Run>> places(result_.sources.size());  // of every row, in the source's order
-  for (size_t i = 0; i < places.size(); ++i)
-    places[i].resize(static_cast<size_t>(sorter_->num_rows(static_cast<uint32_t>(i))));
+  std::vector<int64_t> first_rows = {0};  // of each source
+  for (uint32_t i = 0; i < result_.sources.size(); ++i) first_rows.push_back(first_rows.back() + sorter_->num_rows(i));
+  const auto places = std::make_shared<SortedPlaces>(first_rows.back());
   FRAZIL_TRY(sorter_->Sort());
   for (;;) {
     FRAZIL_TRY(CheckStop());
@@ -230,13 +231,11 @@ Status GroupRewrite::WriteSorted() {
     FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(partition, *rows->rows));
     for (size_t i = 0; i < rows->origins.size(); ++i) {
       const RewriteSorter::Origin& origin = rows->origins[i];
-      places[origin.source][static_cast<size_t>(origin.ordinal)] = {place.start + static_cast<int64_t>(i), place.output,
-                                                                    1};
+      places->Set(first_rows[origin.source] + origin.ordinal, {place.output, place.start + static_cast<int64_t>(i)});
     }
   }
-  for (size_t i = 0; i < places.size(); ++i) {
-    for (const CarriedRows::Run& run : places[i]) result_.sources[i].carried.Add(run.output, run.start, run.length);
-    places[i] = {};
+  for (size_t i = 0; i < result_.sources.size(); ++i) {
+    result_.sources[i].carried = CarriedRows::Smallest(places, first_rows[i], first_rows[i + 1] - first_rows[i]);
   }
   return {};
 }
@@ -288,7 +287,6 @@ int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group)
   if (group.is_move || plan.sort_order.is_sorted()) {
     constexpr int64_t kExpansion = 5;  // compressed to Arrow, and the sorted copy
     bytes += std::min(int64_t{512} << 20, kExpansion * group.live_bytes + kSmallestRowGroup);
-    bytes += group.input_rows * static_cast<int64_t>(sizeof(CarriedRows::Run)) * 2;
   }
   return bytes;
 }

@@ -42,6 +42,7 @@ struct RewrittenSource {
 struct RewrittenGroup {
   std::string id;                                    ///< a UUID
   std::string partition;                             ///< for people
+  std::string branch = spec::kMainBranch;            ///< that it is of
   spec::SnapshotId snapshot_id;                      ///< S0
   spec::SequenceNumber sequence_number{0};           ///< of S0
   spec::SchemaId schema_id{0};                       ///< that the outputs were written with

@@ -1,11 +1,12 @@
 #include "frazil/maintain/rewrite_journal.h"
 
-#include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "frazil/base/log.h"
 #include "frazil/format/manifest_file.h"
+#include "frazil/maintain/left_temporaries.h"
 #include "frazil/maintain/rewrite_journal_json.h"
 #include "frazil/table/spec_schema.h"
 
@@ -49,10 +50,12 @@ Status WriteOutputs(io::FileIO& files, const std::string& path, const RewrittenG
   return {};
 }
 
-/// The rows of a source by the row map, which has them position by position.
-Status ReadRows(const table::RowMap& row_map, uint32_t index, RewrittenSource& source) {
+/// The rows of a source by the row map, which has them position by position. They go into `places` from `next` on.
+Status ReadRows(const table::RowMap& row_map, uint32_t index, const std::shared_ptr<SortedPlaces>& places,
+                int64_t num_carried, int64_t& next, RewrittenSource& source) {
   constexpr int64_t kStep = 65'536;
   source.identity = row_map.sources()[index];
+  const int64_t first = next;
   std::vector<int64_t> positions;
   std::vector<int64_t> dropped;
   std::vector<std::optional<table::RowMap::Target>> targets;
@@ -64,13 +67,15 @@ Status ReadRows(const table::RowMap& row_map, uint32_t index, RewrittenSource& s
     row_map.FindAll(index, positions, targets);
     for (size_t i = 0; i < positions.size(); ++i) {
       if (targets[i]) {
-        source.carried.Add(targets[i]->output, targets[i]->position.value(), 1);
+        if (next == num_carried) return Fail(ErrorCode::kCorruptData, "more rows were carried than are in the outputs");
+        places->Set(next++, {targets[i]->output, targets[i]->position.value()});
       } else {
         dropped.push_back(positions[i]);
       }
     }
     FRAZIL_TRY(source.dropped.AddAll(dropped));
   }
+  source.carried = CarriedRows::Smallest(places, first, next - first);
   return {};
 }
 
@@ -157,7 +162,13 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   if (row_map->sources().size() != group.sources.size()) {
     return Fail(ErrorCode::kCorruptData, "journal entry and row map differ: {}", id);
   }
-  for (uint32_t i = 0; i < group.sources.size(); ++i) FRAZIL_TRY(ReadRows(*row_map, i, group.sources[i]));
+  int64_t num_rows = 0;
+  for (const table::RowMap::Output& output : row_map->outputs()) num_rows += output.record_count;
+  const auto places = std::make_shared<SortedPlaces>(num_rows);
+  int64_t next = 0;
+  for (uint32_t i = 0; i < group.sources.size(); ++i) {
+    FRAZIL_TRY(ReadRows(*row_map, i, places, num_rows, next, group.sources[i]));
+  }
   if (!row_map->outputs().empty()) {
     spec::ManifestFile row;
     row.manifest_path = folder_ + id + kOutputs;
@@ -187,12 +198,18 @@ std::vector<RewriteJournal::Found> RewriteJournal::Load(const table::Table& tabl
     notices.push_back("the journal of rewrites cannot be read: " + listed.error().ToString());
     return found;
   }
-  std::vector<std::string> ids;
+  std::set<std::string> ids;
+  std::set<std::string> half_written;  // of runs that were killed while they wrote or removed a group
   for (const io::FileInfo& file : *listed) {
     const std::string name = file.path.substr(file.path.rfind('/') + 1);
-    if (name.ends_with(kEntry)) ids.push_back(name.substr(0, name.size() - std::string_view(kEntry).size()));
+    const size_t dot = name.rfind('.');
+    if (dot == std::string::npos) continue;  // the lock
+    (name.ends_with(kEntry) ? ids : half_written).insert(name.substr(0, dot));
   }
-  std::sort(ids.begin(), ids.end());
+  for (const std::string& id : half_written) {
+    if (!ids.contains(id)) Remove(id);
+  }
+  RemoveLeftTemporaries(folder_);
   for (const std::string& id : ids) {
     if (auto group = Read(table, id, clock)) {
       found.push_back(*std::move(group));

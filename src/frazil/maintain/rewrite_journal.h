@@ -17,7 +17,8 @@ namespace frazil::maintain {
 /// section 2): they survive a crash or a lost commit, are checked by the state rule and committed by the next run.
 ///
 /// Per group three files: the outputs as a manifest (`<id>.avro`), sources and rows as a row map (`<id>.puffin`) and the
-/// rest as `<id>.entry`, which is written last: without it the group does not exist. One run at a time, which holds Lock(); one thread.
+/// rest as `<id>.entry`, which is written last: without it the group does not exist. One run at a time, which holds
+/// Lock(); one thread.
 class RewriteJournal {
  public:
   /// Files of uncommitted groups older than this are not used: a foreign orphan removal may have taken them.
@@ -44,7 +45,8 @@ class RewriteJournal {
     bool was_sent = false;
   };
   /// What an earlier process left. Groups that are too old, unreadable, of which a file is missing or has another size are
-  /// left out and forgotten, each with a line in `notices`; their files stay for orphan removal.
+  /// left out and forgotten, each with a line in `notices`; their files stay for orphan removal. What was only half
+  /// written into the journal goes, or orphan removal would spare the outputs it names for ever. Only under Lock().
   std::vector<Found> Load(const table::Table& table, const Clock& clock, std::vector<std::string>& notices);
 
  private:

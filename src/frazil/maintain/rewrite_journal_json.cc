@@ -68,6 +68,7 @@ Result<Bytes> EncodeJournalEntry(const JournalEntry& entry, const RewrittenGroup
                {"table-uuid", entry.table_uuid.ToString()},
                {"id", group.id},
                {"partition", group.partition},
+               {"branch", group.branch},
                {"snapshot-id", group.snapshot_id.value()},
                {"sequence-number", group.sequence_number.value()},
                {"schema-id", group.schema_id.value()},
@@ -97,6 +98,7 @@ Result<JournalEntry> DecodeJournalEntry(ByteView bytes) {
     RewrittenGroup& group = entry.group;
     group.id = json.at("id").get<std::string>();
     group.partition = json.at("partition").get<std::string>();
+    group.branch = json.value("branch", std::string(spec::kMainBranch));
     group.snapshot_id = spec::SnapshotId(json.at("snapshot-id").get<int64_t>());
     group.sequence_number = spec::SequenceNumber(json.at("sequence-number").get<int64_t>());
     group.schema_id = spec::SchemaId(json.at("schema-id").get<int32_t>());

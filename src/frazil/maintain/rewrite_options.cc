@@ -85,6 +85,9 @@ const std::map<std::string, Reader>& Readers() {
       {"use-starting-sequence-number", Into(&O::use_starting_sequence_number, ParseBool)},
       {"rewrite-job-order", Into(&O::job_order, ParseJobOrder)},
       {"remove-dangling-deletes", Into(&O::remove_dangling_deletes, ParseBool)},
+      {"leveled", Into(&O::leveled, ParseBool)},
+      {"landing-fill-bytes", Into(&O::landing_fill_bytes, ParsePositive<int64_t>)},
+      {"landing-max-age-ms", Into(&O::landing_max_age_ms, ParseNotNegative<int64_t>)},
   };
   return readers;
 }

@@ -1,10 +1,12 @@
 #include "frazil/maintain/rewrite_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "frazil/maintain/rewrite_levels.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/spec_schema.h"
 
@@ -27,13 +29,20 @@ struct FileFacts {
 struct Bucket {
   std::string name;
   bool is_move = false;
+  bool is_landing = false;
   std::vector<FileFacts> files;
+};
+
+/// Files of a bucket that may go into groups together.
+struct Candidates {
+  std::vector<FileFacts> files;
+  std::string reason;  ///< to rewrite them, whatever the options say; else empty
 };
 
 class Planner {
  public:
-  Planner(const RewriteOptions& options, const OutputSizes& sizes, RewritePlan& plan)
-      : options_(options), sizes_(sizes), plan_(plan) {}
+  Planner(const RewriteOptions& options, const OutputSizes& sizes, int64_t now_ms, RewritePlan& plan)
+      : options_(options), sizes_(sizes), now_ms_(now_ms), plan_(plan) {}
 
   void Run() {
     MakeBuckets();
@@ -45,6 +54,9 @@ class Planner {
  private:
   void MakeBuckets();
   void PlanBucket(const Bucket& bucket);
+  std::vector<Candidates> ByLevel(const Bucket& bucket, std::vector<FileFacts> files,
+                                  std::string& reason_to_wait) const;
+  void AddGroups(const Bucket& bucket, const Candidates& candidates, PartitionVerdict& verdict);
   std::string ReasonToKeep(const Bucket& bucket, const RewritePlan::Group& group, bool has_many_deletes) const;
   RewritePlan::Group MakeGroup(const Bucket& bucket, std::span<const FileFacts> files) const;
   void Order();
@@ -52,6 +64,7 @@ class Planner {
 
   const RewriteOptions& options_;
   const OutputSizes& sizes_;
+  const int64_t now_ms_;
   RewritePlan& plan_;
   std::vector<Bucket> buckets_;
 };
@@ -94,7 +107,8 @@ void Planner::MakeBuckets() {
       if (!added.is_move) {
         added.name = spec == nullptr ? "" : spec->Path(file.partition, *table::SchemaOfSpec(metadata, *spec));
       } else {
-        added.name = spec != nullptr && spec->is_unpartitioned() ? "landing" : fmt::format("spec {}", file.spec_id);
+        added.is_landing = spec != nullptr && spec->is_unpartitioned();
+        added.name = added.is_landing ? "landing" : fmt::format("spec {}", file.spec_id);
       }
     }
     FileFacts facts = FactsOf(i, task, options_, sizes_);
@@ -148,7 +162,71 @@ void Planner::PlanBucket(const Bucket& bucket) {
     if (options_.rewrite_all || file.is_candidate()) candidates.push_back(file);
   }
   verdict.candidate_files = static_cast<int64_t>(candidates.size());
+  std::string reason_to_wait;
+  if (options_.leveled && !options_.rewrite_all && !candidates.empty()) {
+    for (const Candidates& level : ByLevel(bucket, std::move(candidates), reason_to_wait)) {
+      AddGroups(bucket, level, verdict);
+    }
+  } else {
+    AddGroups(bucket, {std::move(candidates), ""}, verdict);
+  }
+  if (!verdict.is_chosen) {
+    verdict.reason =
+        verdict.candidate_files == 0
+            ? fmt::format("every file has between {} and {} bytes and few deleted rows", sizes_.min(), sizes_.max())
+        : !reason_to_wait.empty()
+            ? std::move(reason_to_wait)
+            : fmt::format(
+                  "{} files to rewrite with {} bytes: fewer than min-input-files = {} and no more than one "
+                  "target of {} bytes",
+                  verdict.candidate_files, verdict.bytes, options_.min_input_files, sizes_.target());
+  }
+  plan_.partitions.push_back(std::move(verdict));
+}
 
+std::vector<Candidates> Planner::ByLevel(const Bucket& bucket, std::vector<FileFacts> files,
+                                         std::string& reason_to_wait) const {
+  if (bucket.is_landing) {
+    const int64_t fill = options_.landing_fill_bytes > 0 ? options_.landing_fill_bytes : sizes_.target() / 32;
+    std::vector<size_t> tasks;
+    for (const FileFacts& file : files) tasks.push_back(file.task);
+    LandingVerdict verdict =
+        JudgeLanding(*plan_.scan, tasks, plan_.output_spec,
+                     {.fill_bytes = fill, .max_age_ms = options_.landing_max_age_ms, .now_ms = now_ms_});
+    if (verdict.moves) return {{std::move(files), std::move(verdict.reason)}};
+    reason_to_wait = std::move(verdict.reason);
+    return {};
+  }
+  int64_t all_bytes = 0;
+  for (const FileFacts& file : files) all_bytes += file.bytes;
+  if (bucket.is_move || all_bytes > sizes_.target()) return {{std::move(files), ""}};
+  std::vector<FileFacts> by_size = files;
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const FileFacts& left, const FileFacts& right) { return left.bytes < right.bytes; });
+  std::vector<int64_t> bytes;
+  for (const FileFacts& file : by_size) bytes.push_back(file.bytes);
+  const size_t num_merged = CountWorthMerging(bytes, options_.min_input_files);
+  std::set<size_t> merged;  // their tasks
+  for (size_t i = 0; i < num_merged; ++i) merged.insert(by_size[i].task);
+  std::vector<Candidates> levels(1);
+  for (FileFacts& file : files) {
+    if (merged.contains(file.task)) {
+      levels[0].files.push_back(file);
+    } else if (file.has_many_deletes) {
+      levels.push_back({{file}, ""});  // alone: it shrinks, which is all that is wanted of it
+    }
+  }
+  if (num_merged == 0) {
+    reason_to_wait = fmt::format(
+        "{} files to rewrite with {} bytes: fewer than min-input-files = {} of them have as many bytes "
+        "as the next larger one",
+        files.size(), all_bytes, options_.min_input_files);
+  }
+  return levels;
+}
+
+void Planner::AddGroups(const Bucket& bucket, const Candidates& level, PartitionVerdict& verdict) {
+  const std::vector<FileFacts>& candidates = level.files;
   // Bin-packing with the order kept: a group is closed when the next file does not fit.
   for (size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
     int64_t bytes = 0;
@@ -162,23 +240,13 @@ void Planner::PlanBucket(const Bucket& bucket) {
       has_many_deletes |= candidates[end].has_many_deletes;
     }
     RewritePlan::Group group = MakeGroup(bucket, std::span(candidates).subspan(begin, end - begin));
-    std::string reason = ReasonToKeep(bucket, group, has_many_deletes);
+    std::string reason = level.reason.empty() ? ReasonToKeep(bucket, group, has_many_deletes) : level.reason;
     if (reason.empty()) continue;
     ++verdict.groups;
     verdict.is_chosen = true;
     verdict.reason = std::move(reason);
     plan_.groups.push_back(std::move(group));
   }
-  if (!verdict.is_chosen) {
-    verdict.reason =
-        candidates.empty()
-            ? fmt::format("every file has between {} and {} bytes and few deleted rows", sizes_.min(), sizes_.max())
-            : fmt::format(
-                  "{} files to rewrite with {} bytes: fewer than min-input-files = {} and no more than one "
-                  "target of {} bytes",
-                  candidates.size(), verdict.bytes, options_.min_input_files, sizes_.target());
-  }
-  plan_.partitions.push_back(std::move(verdict));
 }
 
 void Planner::Order() {
@@ -305,7 +373,7 @@ int64_t OutputSizes::RollAt(int64_t bytes) const {
   return std::min(std::max(bytes / CountFor(bytes) + kOverhead, target_), WriteMax());
 }
 
-Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions& options) {
+Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions& options, const Clock& clock) {
   const spec::TableMetadata& metadata = *table.metadata();
   FRAZIL_TRY(CheckOptions(options));
   FRAZIL_ASSIGN(const OutputSizes sizes, OutputSizes::Make(options, metadata));
@@ -328,10 +396,16 @@ Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions&
               .WithHint("give sort_order, or ALTER TABLE ... WRITE ORDERED BY"));
     }
   }
-  if (metadata.current_snapshot() == nullptr) return plan;
-  FRAZIL_ASSIGN(table::ScanPlan scan, table::PlanScan(table, metadata.current_snapshot(), options.where));
+  plan.branch = options.branch;
+  const spec::Snapshot* head = metadata.FindRef(options.branch);
+  const auto ref = metadata.refs.find(options.branch);
+  if (options.branch != spec::kMainBranch && (head == nullptr || ref->second.type != spec::RefType::kBranch)) {
+    return Fail(ErrorCode::kNotFound, "there is no branch of this name to rewrite: {}", options.branch);
+  }
+  if (head == nullptr) return plan;
+  FRAZIL_ASSIGN(table::ScanPlan scan, table::PlanScan(table, head, options.where));
   plan.scan = std::make_shared<const table::ScanPlan>(std::move(scan));
-  Planner(options, sizes, plan).Run();
+  Planner(options, sizes, clock.NowMs(), plan).Run();
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/clock.h"
 #include "frazil/maintain/rewrite_data_files.h"
 #include "frazil/spec/sort_order.h"
 #include "frazil/table/scan_planner.h"
@@ -48,15 +49,17 @@ struct RewritePlan {
     bool is_move = false;  ///< of another spec: rows go to the partitions of the output spec
   };
 
-  std::shared_ptr<const table::ScanPlan> scan;  ///< of the head; not set for a table without snapshots
+  std::string branch = spec::kMainBranch;
+  std::shared_ptr<const table::ScanPlan> scan;  ///< of its head; not set for a table without snapshots
   spec::PartitionSpec output_spec;
   spec::SortOrder sort_order;  ///< fields: sort the rows of every group
   std::vector<Group> groups;   ///< in the order of options.job_order
   std::vector<PartitionVerdict> partitions;
 };
 
-/// Plans on the head of main. kInvalidArgument for options that contradict each other or the table.
-Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions& options);
+/// Plans on the head of the branch. kNotFound when there is no such branch, kInvalidArgument for options that contradict each other or the table.
+Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions& options,
+                                const Clock& clock = Clock::System());
 
 /// Rows of a file that deletes by position hide, as its delete files' entries say.
 int64_t CountDeletedRows(const table::FileScanTask& task);

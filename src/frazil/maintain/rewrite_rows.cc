@@ -23,6 +23,35 @@ class LivePositions {
 
 }  // namespace
 
+CarriedRows CarriedRows::Sorted(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows) {
+  CarriedRows rows;
+  rows.places_ = std::move(places);
+  rows.first_place_ = first;
+  rows.num_rows_ = num_rows;
+  return rows;
+}
+
+CarriedRows CarriedRows::Smallest(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows) {
+  CarriedRows runs;
+  for (int64_t i = 0; i < num_rows; ++i) {
+    const SortedPlaces::Place place = places->Get(first + i);
+    runs.Add(place.output, place.position, 1);
+    if (static_cast<int64_t>(runs.runs_.size()) > num_rows / 4 + 64) {
+      return Sorted(std::move(places), first, num_rows);
+    }
+  }
+  return runs;
+}
+
+void CarriedRows::ForEachRun(const VisitRun& visit) const {
+  for (const Run& run : runs_) visit(run.output, run.start, run.length);
+  if (places_ == nullptr) return;
+  for (int64_t i = 0; i < num_rows_; ++i) {
+    const SortedPlaces::Place place = places_->Get(first_place_ + i);
+    visit(place.output, place.position, 1);
+  }
+}
+
 void CarriedRows::Add(uint32_t output, int64_t start, int64_t length) {
   num_rows_ += length;
   constexpr int64_t kMaxLength = std::numeric_limits<uint32_t>::max();
@@ -51,6 +80,12 @@ void CarriedRows::ForEach(std::span<const int64_t> positions, const format::Dele
   for (const int64_t position : positions) {
     if (position < 0 || dropped.Contains(spec::RowPosition(position))) continue;
     const int64_t ordinal = position - dropped.Rank(spec::RowPosition(position));
+    if (places_ != nullptr) {
+      if (ordinal >= num_rows_) return;
+      const SortedPlaces::Place place = places_->Get(first_place_ + ordinal);
+      visit(place.output, place.position);
+      continue;
+    }
     while (run < runs_.size() && ordinal >= run_begin + runs_[run].length) run_begin += runs_[run++].length;
     if (run == runs_.size()) return;
     visit(runs_[run].output, runs_[run].start + ordinal - run_begin);
@@ -61,17 +96,16 @@ Status CarriedRows::TellTo(table::RowMapWriter& writer, uint32_t source, uint32_
                            const format::DeletionVector& dropped) const {
   LivePositions live(dropped);
   int64_t ordinal = 0;
-  // Runs of a row or two mean a full sort: an array is smaller then.
-  const bool is_sorted = static_cast<int64_t>(runs_.size()) > num_rows_ / 4 && runs_.size() > 64;
+  if (places_ != nullptr) {
+    for (; ordinal < num_rows_; ++ordinal) {
+      const SortedPlaces::Place place = places_->Get(first_place_ + ordinal);
+      FRAZIL_TRY(writer.AddSorted(source, spec::RowPosition(live.At(ordinal)), first_output + place.output,
+                                  spec::RowPosition(place.position)));
+    }
+    return {};
+  }
   for (const Run& run : runs_) {
     const uint32_t output = first_output + run.output;
-    if (is_sorted) {
-      for (int64_t i = 0; i < run.length; ++i, ++ordinal) {
-        FRAZIL_TRY(
-            writer.AddSorted(source, spec::RowPosition(live.At(ordinal)), output, spec::RowPosition(run.start + i)));
-      }
-      continue;
-    }
     FRAZIL_TRY(writer.AddOrderKept(source, live.At(ordinal), output, run.start, run.length));
     ordinal += run.length;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include "frazil/base/version.h"
 #include "frazil/maintain/rewrite_dangling.h"
 #include "frazil/table/marker_copy.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 namespace {
@@ -19,12 +20,17 @@ namespace {
 /// Nothing but a snapshot, which gives every live row its id.
 class EmptyChange : public table::SnapshotChange {
  public:
+  explicit EmptyChange(std::string branch) : branch_(std::move(branch)) {}
+
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
     table::FileChanges changes;
     changes.summary = {{"engine-name", "frazil"}, {"engine-version", kVersion}};
-    FRAZIL_TRY(table::CopyMarker(base, spec::kMainBranch, snapshot_id, changes));
+    FRAZIL_TRY(table::CopyMarker(base, branch_, snapshot_id, changes));
     return changes;
   }
+
+ private:
+  const std::string branch_;
 };
 
 double CpuSeconds() {
@@ -48,10 +54,10 @@ void RewriteRun::Notice(const std::string& line) const {
 }
 
 Status RewriteRun::AssignRowIds() {
-  const spec::Snapshot* head = table_.metadata()->current_snapshot();
+  const spec::Snapshot* head = table_.metadata()->FindRef(options_.branch);
   if (table_.metadata()->format_version < 3 || head == nullptr || head->first_row_id) return {};
-  EmptyChange change;
-  FRAZIL_TRY(table::CommitSnapshot(table_, change, {.allow_empty = true}, clock()));
+  EmptyChange change(options_.branch);
+  FRAZIL_TRY(table::CommitSnapshot(table_, change, {.branch = options_.branch, .allow_empty = true}, clock()));
   return {};
 }
 
@@ -60,14 +66,21 @@ Status RewriteRun::CommitLeftGroups() {
   const std::vector<RewriteJournal::Found> found = journal_.Load(table_, clock(), notices);
   for (const std::string& line : notices) Notice(line);
   if (found.empty()) return {};
-  std::vector<const RewrittenGroup*> groups;
-  std::vector<bool> keep_outputs;
+  Notice(fmt::format("{} file groups that an earlier run finished are committed first", found.size()));
+  std::map<std::string, std::pair<std::vector<const RewrittenGroup*>, std::vector<bool>>> by_branch;
   for (const RewriteJournal::Found& left : found) {
+    auto& [groups, keep_outputs] = by_branch[left.group.branch];
     groups.push_back(&left.group);
     keep_outputs.push_back(left.was_sent);
   }
-  Notice(fmt::format("{} file groups that an earlier run finished are committed first", groups.size()));
-  return Commit(groups, keep_outputs);
+  for (auto& [branch, left] : by_branch) {
+    if (table_.metadata()->FindRef(branch) == nullptr) {
+      for (const RewrittenGroup* group : left.first) Drop(*group, "the branch is gone: " + branch);
+      continue;
+    }
+    FRAZIL_TRY(Commit(std::move(left.first), std::move(left.second)));
+  }
+  return {};
 }
 
 Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished) {
@@ -153,7 +166,9 @@ Status RewriteRun::Commit(std::vector<const RewrittenGroup*> groups, std::vector
   if (groups.empty()) return {};
   for (const RewrittenGroup* group : groups) FRAZIL_TRY(journal_.MarkSent(*group));
   SyncPoint::Hit("rewrite.commit.before");
-  RewriteCommit commit(groups, keep_outputs, {.use_starting_sequence_number = options_.use_starting_sequence_number});
+  RewriteCommit commit(
+      groups, keep_outputs,
+      {.branch = groups.front()->branch, .use_starting_sequence_number = options_.use_starting_sequence_number});
   FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
   SyncPoint::Hit("rewrite.commit.after");
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -188,6 +203,9 @@ void RewriteRun::Discard(const std::vector<RewrittenGroup>& groups) {
 }
 
 Status RewriteRun::RunPlan(const RewritePlan& plan) {
+  // Outputs of a long run may be older than what orphan removal, on another machine too, takes for lost.
+  FRAZIL_ASSIGN(const auto lease, table::WriterLease::Take(table_.io(), table_.metadata()->location,
+                                                           "rewrite of " + table_.name().ToString()));
   progress_.groups = static_cast<int64_t>(plan.groups.size());
   for (const RewritePlan::Group& group : plan.groups) progress_.bytes += group.input_bytes;
   const auto max_commits = static_cast<size_t>(options_.partial_progress_max_commits);
@@ -224,8 +242,9 @@ Status RewriteRun::RunPlan(const RewritePlan& plan) {
 }
 
 Status RewriteRun::RemoveDanglingDeletes() {
-  DanglingDeletesChange change;
-  FRAZIL_ASSIGN(const table::CommitOutcome outcome, table::CommitSnapshot(table_, change, {}, clock()));
+  DanglingDeletesChange change(options_.branch);
+  FRAZIL_ASSIGN(const table::CommitOutcome outcome,
+                table::CommitSnapshot(table_, change, {.branch = options_.branch}, clock()));
   if (!outcome.snapshot_id) return {};
   ++result_.commits;
   result_.removed_delete_files += change.num_removed();
@@ -236,12 +255,12 @@ Result<RewriteResult> RewriteRun::Run() {
   const double cpu_before = CpuSeconds();
   FRAZIL_TRY(journal_.Lock());
   FRAZIL_TRY(table_.Refresh());
-  FRAZIL_TRY(AssignRowIds());
+  FRAZIL_TRY(AssignRowIds());  // the branch may be missing: planning says so
   FRAZIL_TRY(CommitLeftGroups());
   Progress("planning");
-  FRAZIL_ASSIGN(const RewritePlan plan, PlanRewrite(table_, options_));
+  FRAZIL_ASSIGN(const RewritePlan plan, PlanRewrite(table_, options_, clock()));
   if (!plan.groups.empty()) FRAZIL_TRY(RunPlan(plan));
-  if (options_.remove_dangling_deletes && table_.metadata()->current_snapshot() != nullptr) {
+  if (options_.remove_dangling_deletes && table_.metadata()->FindRef(options_.branch) != nullptr) {
     FRAZIL_TRY(RemoveDanglingDeletes());
   }
   result_.peak_memory_bytes = MemoryBudget::PeakResidentBytes();
@@ -259,7 +278,8 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
   // What rewriting cost where it was measured: decode, encode, zstd on text.
   constexpr double kBytesPerCpuSecond = 70e6;
   constexpr double kCpuSecondsPerFile = 0.001;  // opening, footer, decoders
-  FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options));
+  const Clock& clock = context.clock == nullptr ? Clock::System() : *context.clock;
+  FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options, clock));
   RewritePlanReport report;
   report.partitions = std::move(plan.partitions);
   report.groups = static_cast<int64_t>(plan.groups.size());

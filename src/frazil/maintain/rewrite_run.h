@@ -27,6 +27,7 @@ class RewriteRun {
   Status RunPlan(const RewritePlan& plan);
   /// Rewrites plan.groups[begin, end), several at a time; what finished is in `finished`, whatever is returned.
   Status Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished);
+  /// Groups of one branch.
   Status Commit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs);
   /// Takes out groups that waited so long for their commit that a foreign orphan removal has taken outputs of theirs.
   Status DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs);

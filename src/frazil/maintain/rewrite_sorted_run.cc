@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <queue>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/api.h>
 
 #include "frazil/base/bytes.h"
-#include "frazil/base/uuid.h"
 #include "frazil/write/gather.h"
 
 namespace frazil::maintain {
@@ -71,11 +74,6 @@ class FileRun : public SortedRun {
  public:
   FileRun(std::string path, std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader)
       : path_(std::move(path)), reader_(std::move(reader)) {}
-  ~FileRun() override {
-    (void)reader_->Close();
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     std::shared_ptr<arrow::RecordBatch> rows;
@@ -196,31 +194,32 @@ Result<std::unique_ptr<SortedRun>> SpillRun(SortedRun& run, const std::string& d
   if (directory.empty()) folder = std::filesystem::temp_directory_path(error);
   if (!error) std::filesystem::create_directories(folder, error);
   if (error) return Fail(ErrorCode::kIo, "no folder for sorted runs: {}: {}", error.message(), directory);
-  const std::string path = folder / ("frazil-sort-" + Uuid::Random().ToString() + ".arrow");
-  auto file = arrow::io::FileOutputStream::Open(path);
+  std::string path = folder / "frazil-sort-XXXXXX";
+  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
+  if (fd < 0) return Fail(ErrorCode::kIo, "no file for sorted rows: {}: {}", std::strerror(errno), path);
+  ::unlink(path.c_str());  // it goes with its last descriptor, also when the process is killed
+  auto file = arrow::io::FileOutputStream::Open(fd);
   FRAZIL_TRY(CheckArrow(file.status(), path));
-  const auto write = [&]() -> Status {
-    std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
-    for (;;) {
-      FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, run.Next());
-      if (rows == nullptr) break;
-      if (writer == nullptr) {
-        auto made = arrow::ipc::MakeStreamWriter(*file, rows->schema());
-        FRAZIL_TRY(CheckArrow(made.status(), path));
-        writer = made.MoveValueUnsafe();
-      }
-      for (int64_t begin = 0; begin < rows->num_rows(); begin += kSpilledBatchRows) {
-        FRAZIL_TRY(CheckArrow(writer->WriteRecordBatch(*rows->Slice(begin, kSpilledBatchRows)), path));
-      }
+  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
+  for (;;) {
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, run.Next());
+    if (rows == nullptr) break;
+    if (writer == nullptr) {
+      auto made = arrow::ipc::MakeStreamWriter(*file, rows->schema());
+      FRAZIL_TRY(CheckArrow(made.status(), path));
+      writer = made.MoveValueUnsafe();
     }
-    FRAZIL_TRY(CheckArrow(writer->Close(), path));
-    return CheckArrow((*file)->Close(), path);
-  };
-  if (Status written = write(); !written) {
-    std::filesystem::remove(path, error);
-    return tl::unexpected(std::move(written).error());
+    for (int64_t begin = 0; begin < rows->num_rows(); begin += kSpilledBatchRows) {
+      FRAZIL_TRY(CheckArrow(writer->WriteRecordBatch(*rows->Slice(begin, kSpilledBatchRows)), path));
+    }
   }
-  auto input = arrow::io::ReadableFile::Open(path);
+  FRAZIL_TRY(CheckArrow(writer->Close(), path));
+  // The writer's descriptor is closed with it; the reader's begins at the front.
+  const int read_fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (read_fd < 0) return Fail(ErrorCode::kIo, "cannot read sorted rows again: {}: {}", std::strerror(errno), path);
+  FRAZIL_TRY(CheckArrow((*file)->Close(), path));
+  ::lseek(read_fd, 0, SEEK_SET);
+  auto input = arrow::io::ReadableFile::Open(read_fd);
   FRAZIL_TRY(CheckArrow(input.status(), path));
   auto reader = arrow::ipc::RecordBatchStreamReader::Open(*input);
   FRAZIL_TRY(CheckArrow(reader.status(), path));

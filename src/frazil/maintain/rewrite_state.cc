@@ -1,6 +1,7 @@
 #include "frazil/maintain/rewrite_state.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -144,11 +145,12 @@ Result<GroupVerdict> StateRule::Judge(const RewrittenGroup& group) const {
     if (file == nullptr) {
       // Rule 1: the newer versions of its rows live elsewhere, or nowhere.
       Status added;
-      for (const CarriedRows::Run& run : source.carried.runs()) {
-        std::vector<int64_t> positions(run.length);
-        for (uint32_t i = 0; i < run.length; ++i) positions[i] = run.start + i;
-        FRAZIL_TRY(verdict.dead[run.output].AddAll(positions));
-      }
+      source.carried.ForEachRun([&](uint32_t output, int64_t start, int64_t length) {
+        std::vector<int64_t> positions(static_cast<size_t>(length));
+        std::iota(positions.begin(), positions.end(), start);
+        if (added) added = verdict.dead[output].AddAll(positions);
+      });
+      FRAZIL_TRY(added);
       continue;
     }
     const table::RowMap::Source now{file->file.file_path, file->sequence_number, file->file.first_row_id,

@@ -12,7 +12,8 @@
 namespace frazil::table {
 namespace {
 
-constexpr int64_t kWorthAFile = 1 << 20;  // 8 MiB
+/// A rewrite has many sources: what each of them keeps in memory adds up.
+constexpr int64_t kWorthAFile = 1 << 16;  // 512 KiB
 
 /// Zeros in a file that goes with the mapping; null: cannot be had. Its blocks are taken at once, for a disk that is full
 /// later could not be told from the mapping's end.
