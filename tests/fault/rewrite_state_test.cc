@@ -10,7 +10,8 @@
 // that any snapshot names is there. At the end the compactor ends what it left, orphan removal takes what is left over,
 // and then no file is there that nobody needs.
 //
-// FRAZIL_SCHEDULES sets the number of schedules, FRAZIL_SEED the first seed.
+// FRAZIL_SCHEDULES sets the number of schedules, FRAZIL_SEED the first seed. Without them it is a sample that takes some
+// seconds (a quarter of a second a schedule under ASan); a soak has run 20,000 in a release build.
 
 #include <algorithm>
 #include <cstdlib>
@@ -423,7 +424,7 @@ std::string FolderForState() {
 }
 
 TEST(RewriteState, NoScheduleChangesARow) {
-  const int64_t count = FromEnvironment("FRAZIL_SCHEDULES", 400);
+  const int64_t count = FromEnvironment("FRAZIL_SCHEDULES", 80);
   const int64_t first = FromEnvironment("FRAZIL_SEED", 1);
   const std::string folder = FolderForState();
   int64_t num_turns = 0;
@@ -454,7 +455,7 @@ TEST(RewriteState, NoScheduleChangesARow) {
       static_cast<long long>(num_committed), static_cast<long long>(num_dropped), static_cast<long long>(num_expired),
       static_cast<long long>(num_orphans));
   EXPECT_GT(num_committed, count / 4);
-  if (count >= 300) {
+  if (count >= 80) {
     EXPECT_GT(num_dropped, 0);
     EXPECT_GT(num_expired, 0);
     EXPECT_GT(num_orphans, 0);
