@@ -313,7 +313,7 @@ void Upserts(benchmark::State& state) {
     state.counters["all_M/s"] = upserts / (look_up + follow_up + merges);
     const index::KeyIndexStatus status = index->status();
     state.counters["runs"] = static_cast<double>(status.num_runs + status.num_memory_runs);
-    state.counters["entries_M"] = static_cast<double>(status.num_entries) / 1e6;
+    state.counters["entries_a_key"] = static_cast<double>(status.num_entries) / static_cast<double>(num_keys);
     if (state.range(0) > 0)
       state.counters["bytes_a_key"] = static_cast<double>(status.run_bytes) / static_cast<double>(num_keys);
     state.counters["own_MB"] = own_mb;

@@ -69,7 +69,7 @@ def run(section, arguments, limit=None):
 
 
 WHOLE_FIGURES = {"build_M/s", "build_M/cpu_s", "follow_M/s", "longest_ms", "load_M/s", "look_up_M/s", "merges_M/s", "all_M/s", "runs",
-                 "entries_M", "bytes_a_key", "own_MB", "limit_MB", "reserved_MB"}
+                 "entries_a_key", "bytes_a_key", "own_MB", "limit_MB", "reserved_MB"}
 
 
 def run_whole(title, name, keys, folder, limit=None, settings=None):

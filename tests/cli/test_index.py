@@ -10,6 +10,8 @@ import signal
 import subprocess
 import time
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from home import needed, tombstone, upsert
@@ -293,6 +295,32 @@ def test_a_folder_that_cannot_be_used_is_said_and_the_run_goes_on_in_memory(home
     folder.unlink()
     ingest(home, [upsert({"id": 1}, v="d")])
     assert rows(home) == [(1, "d"), (2, "c")]
+    verify(home)
+
+
+def test_files_without_field_ids_have_other_keys_under_another_name_mapping(home):
+    ingest(home, [upsert({"id": i}, v="a") for i in range(3)])
+    home.sql("ALTER TABLE t.x ADD COLUMN other bigint")
+    source = home.folder / "others"
+    source.mkdir()
+    pq.write_table(pa.table({"id": pa.array([10, 11]), "v": ["b", "b"], "other": pa.array([20, 21])}), source / "0.parquet")
+    home.sql(f"CALL system.add_files(table => 't.x', source_table => '`parquet`.`{source}`')")
+    ingest(home, [upsert({"id": 10}, v="c")])
+    assert rows(home) == [(0, "a"), (1, "a"), (2, "a"), (10, "c"), (11, "b")]
+    mapping = home.metadata("t.x")["properties"]["schema.name-mapping.default"]
+    changed = mapping.replace('"id"', '"?"').replace('"other"', '"id"').replace('"?"', '"other"')
+    # In one session too, whose index is at the snapshot already.
+    look_up = "SELECT v FROM t.x WHERE id = {}"
+    change_mapping = f"ALTER TABLE t.x SET TBLPROPERTIES ('schema.name-mapping.default' = '{changed}')"
+    found = home.sql(f"{look_up.format(11)}; {change_mapping}; {look_up.format(11)}; {look_up.format(21)}")
+    assert [row["v"] for row in found if "v" in row] == ["b", "b"]
+    assert rows(home) == [(0, "a"), (1, "a"), (2, "a"), (10, "c"), (21, "b")]
+    assert "Key index lookup" in "".join(str(row) for row in home.sql("EXPLAIN SELECT * FROM t.x WHERE id = 21"))
+    assert [row["v"] for row in home.sql("SELECT v FROM t.x WHERE id = 21")] == ["b"]
+    assert home.sql("SELECT v FROM t.x WHERE id = 11") == []
+    verify(home)
+    ingest(home, [upsert({"id": 21}, v="d"), upsert({"id": 11}, v="e")])
+    assert rows(home) == [(0, "a"), (1, "a"), (2, "a"), (10, "c"), (11, "e"), (21, "d")]
     verify(home)
 
 

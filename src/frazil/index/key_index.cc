@@ -9,6 +9,7 @@
 #include "frazil/index/index_merge.h"
 #include "frazil/index/index_verify.h"
 #include "frazil/index/key_index.h"
+#include "frazil/index/key_reading.h"
 #include "frazil/index/merge_thread.h"
 #include "frazil/spec/name_mapping.h"
 
@@ -78,6 +79,17 @@ class RunKeyIndex : public KeyIndex {
     }
     table_ = table;
     return {};
+  }
+
+  int64_t NumRowsWithOtherKeys(const table::Table& table) const override {
+    const std::shared_ptr<const IndexVersion> version = Current();
+    const auto key = CanonicalKey::Make(*table.metadata()->schema(), options_.seed);
+    if (key && KeyReading(*table.metadata(), *key) == version->key_reading) return 0;
+    int64_t rows = 0;
+    version->dictionary.ForEach([&](const FileState& state) {
+      if (state.is_live && !state.file->has_own_keys) rows += state.file->record_count;
+    });
+    return rows;
   }
 
   Result<KeyHits> LookUp(std::span<const Hash96> sorted) override {

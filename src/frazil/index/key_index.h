@@ -120,6 +120,10 @@ class KeyIndex {
   virtual Status FollowTo(const table::Table& table, const spec::Snapshot* snapshot,
                           const std::map<std::string, KnownKeys>& known) = 0;
 
+  /// Rows that FollowTo would read again because their keys do not stand in their files and the table's name mapping, or a
+  /// default, gives them others now; 0: none.
+  virtual int64_t NumRowsWithOtherKeys(const table::Table& table) const = 0;
+
   /// The current version.
   virtual std::shared_ptr<const KeyIndexView> View() const = 0;
   /// View()->LookUp, and where a page turns out to be damaged: rebuilds that shard from the table, says so, goes on.

@@ -32,6 +32,12 @@ class FetchGate {
   /// Waits for a place. One a thread.
   Pass Enter();
 
+  /// Threads that wait now.
+  size_t num_waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiters_.size();
+  }
+
  private:
   struct Waiter {
     std::condition_variable admitted;
@@ -40,7 +46,7 @@ class FetchGate {
 
   void Leave();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   size_t free_;                 // guarded by mutex_, like the rest
   std::list<Waiter*> waiters_;  // who came first stands first; they live on the stacks of their threads
 };

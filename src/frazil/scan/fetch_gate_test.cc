@@ -34,6 +34,26 @@ TEST(FetchGate, NeverLetsMoreInThanItHasPlaces) {
   EXPECT_EQ(inside, 0);
 }
 
+TEST(FetchGate, LetsInFirstWhoCameFirstAndNobodyPastThoseWhoWait) {
+  FetchGate gate(1);
+  std::optional<FetchGate::Pass> pass = gate.Enter();
+  std::vector<size_t> order;  // of those inside, one at a time
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const FetchGate::Pass own = gate.Enter();
+      order.push_back(i);
+    });
+    while (gate.num_waiting() <= i) std::this_thread::yield();
+  }
+  pass.reset();
+  {
+    const FetchGate::Pass last = gate.Enter();
+    EXPECT_THAT(order, ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(FetchGate, APlaceThatIsGivenBackIsFree) {
   FetchGate gate(1);
   for (int i = 0; i < 3; ++i) {

@@ -12,16 +12,17 @@ namespace {
 constexpr int64_t kMaxNewRows = 1'000'000;
 constexpr size_t kMaxNewFiles = 64;
 
-/// Whether little lies between two snapshots. `from` none: an index of nothing.
-Result<bool> IsNear(const table::Table& table, std::optional<spec::SnapshotId> from, const spec::Snapshot& to) {
-  if (from == to.id) return true;
+/// Whether little lies between the index and the table at `to`.
+Result<bool> IsNear(const table::Table& table, const index::KeyIndex& index, const spec::Snapshot& to) {
+  int64_t new_rows = index.NumRowsWithOtherKeys(table);
+  const std::optional<spec::SnapshotId> from = index.snapshot_id();
+  if (from == to.id) return new_rows <= kMaxNewRows;
   const spec::Snapshot* base = from ? table.metadata()->FindSnapshot(*from) : nullptr;
   if (from && base == nullptr) return false;  // expired: nobody can say
   FRAZIL_ASSIGN(const table::LiveFiles before, table::LoadLiveFiles(table, base));
   FRAZIL_ASSIGN(const table::LiveFiles after, table::LoadLiveFiles(table, &to));
   std::set<std::string_view> known;
   for (const table::LiveDataFile& file : before.data_files) known.insert(file.file.file_path);
-  int64_t new_rows = 0;
   size_t new_files = 0;
   for (const table::LiveDataFile& file : after.data_files) {
     if (known.contains(file.file.file_path)) continue;
@@ -54,7 +55,7 @@ Result<std::shared_ptr<const KeyIndexAtSnapshot>> KeyIndexes::TryFind(const tabl
   FRAZIL_ASSIGN(const index::CanonicalKey key, index::CanonicalKey::Make(*metadata.schema(), *seed));
   const std::string uuid = metadata.table_uuid.ToString();
   const std::lock_guard lock(mutex_);
-  const auto is_near = [&](const Opened& opened) { return IsNear(table, opened.index->snapshot_id(), snapshot); };
+  const auto is_near = [&](const Opened& opened) { return IsNear(table, *opened.index, snapshot); };
   auto opened = opened_.find(uuid);
   if (opened != opened_.end()) {
     // What the other process has written since is nearer than an old version in memory.
@@ -73,10 +74,12 @@ Result<std::shared_ptr<const KeyIndexAtSnapshot>> KeyIndexes::TryFind(const tabl
     opened = opened_.emplace(uuid, *std::move(fresh)).first;
   }
   Opened& use = opened->second;
-  if (use.at != nullptr && use.at->view->snapshot_id() == snapshot.id) return use.at;
+  // Also at the same snapshot: schema and name mapping may be others.
   FRAZIL_TRY(use.index->FollowTo(table, &snapshot, {}));
+  std::shared_ptr<const index::KeyIndexView> view = use.index->View();
+  if (use.at != nullptr && use.at->view == view) return use.at;
   use.at = std::make_shared<const KeyIndexAtSnapshot>(
-      KeyIndexAtSnapshot{.view = use.index->View(),
+      KeyIndexAtSnapshot{.view = std::move(view),
                          .reader = std::make_shared<const index::PointReader>(key, use.fetcher),
                          .fetcher = use.fetcher});
   return use.at;
