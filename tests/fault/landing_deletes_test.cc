@@ -73,6 +73,28 @@ TEST_F(LandingDeletesTest, ADeleteOverOtherColumnsIsNoUpsert) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
+/// Files of old writers, in which columns are known by name alone: the landing file (moved in by add_files), and the deletes.
+TEST_F(LandingDeletesTest, ColumnsAreFoundByNameWhereFilesHaveNoIds) {
+  table_.Set("schema.name-mapping.default",
+             R"([{"field-id": 1, "names": ["old_id", "id"]}, {"field-id": 2, "names": ["value"]},
+                 {"field-id": 3, "names": ["part"]}])");
+  std::vector<spec::Field> old = Fields();
+  old[0].name = "old_id";
+  spec::DataFile deletes = table_.Parquet({old[0]}, {"[2, 5]"}, FieldIds::kNone, InX());
+  deletes.content = spec::FileContent::kEqualityDeletes;
+  deletes.equality_ids = {FieldId{1}};
+  spec::DataFile unnamed = table_.Parquet(old, {"[5, 6]", R"(["e", "f"])", R"(["x", "x"])"}, FieldIds::kNone);
+  unnamed.spec_id = landed_.spec_id;
+  unnamed.partition = {};
+  table_.Commit({unnamed});
+  table_.Commit({deletes});
+  const table::OwnDeletes found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found.at(landed_.file_path).Contains(spec::RowPosition(1)));
+  EXPECT_TRUE(found.at(unnamed.file_path).Contains(spec::RowPosition(0)));
+  EXPECT_EQ(found.at(unnamed.file_path).cardinality(), 1);
+}
+
 TEST_F(LandingDeletesTest, RowsThatLandedLaterStay) {
   table_.Commit({Deletes({1}, "[1, 2, 3]")}, 0);
   EXPECT_THAT(Found(), IsEmpty());

@@ -259,13 +259,23 @@ class Chaos {
     table::Table table = world_->Table();
     std::vector<spec::SnapshotId> candidates;
     for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
-      if (snapshot.summary.contains(table::kMarkerSummaryKey) && snapshot.sequence_number >= oldest_useful_) {
+      if (snapshot.summary.contains(table::kMarkerSummaryKey) && IsUseful(*table.metadata(), snapshot)) {
         candidates.push_back(snapshot.id);
       }
     }
     if (candidates.empty()) return;
     TouchAll();
     EXPECT_THAT(index::SetHead(table, candidates[Below(candidates.size())], *world_->clock), IsOk());
+  }
+
+  /// Whether it stands at or behind what retention left. Rollbacks make branches, so a higher number alone says nothing.
+  bool IsUseful(const spec::TableMetadata& metadata, const spec::Snapshot& snapshot) const {
+    if (!truncated_at_) return true;
+    for (const spec::Snapshot* at = &snapshot; at != nullptr;) {
+      if (at->id == *truncated_at_) return true;
+      at = at->parent_id ? metadata.FindSnapshot(*at->parent_id) : nullptr;
+    }
+    return false;
   }
 
   /// What keeps our marker stays provable: the log still has the rest.
@@ -281,7 +291,7 @@ class Chaos {
       world_->topic->Truncate(partition, static_cast<int64_t>(Below(static_cast<uint64_t>(next) + 1)));
     }
     const table::Table table = world_->Table();
-    if (const spec::Snapshot* head = table.metadata()->current_snapshot()) oldest_useful_ = head->sequence_number;
+    if (const spec::Snapshot* head = table.metadata()->current_snapshot()) truncated_at_ = head->id;
   }
 
   TempDir dir_;
@@ -293,8 +303,8 @@ class Chaos {
   ingest::LandingMode landing_ = ingest::LandingMode::kNever;
   int faults_left_ = 0;
   uint64_t outage_left_ = 0;
-  spec::SequenceNumber oldest_useful_{0};  ///< snapshots before it stand at records that are gone
-  std::map<int64_t, int64_t> row_ids_;     ///< by key, when the table last had all that the topic has
+  std::optional<spec::SnapshotId> truncated_at_;  ///< the head when retention last took records that it has
+  std::map<int64_t, int64_t> row_ids_;            ///< by key, when the table last had all that the topic has
   std::set<int64_t> touched_;
   bool is_disturbed_ = false;
   int64_t num_appended_ = 0;

@@ -33,7 +33,7 @@ class Chaos:
         self.story = []
         self.values = 0
         self.foreign = FIRST_FOREIGN
-        self.floor = 0  # sequence number: older snapshots stand at records that retention took
+        self.truncated_at = None  # the head when retention last took records that it has
         self.config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, commit={"max-records": 40}, sink={
             "table-properties": MERGE_ON_READ, "landing": self.chance.choice(["auto", "never"])})})
         self.produce(20)
@@ -129,8 +129,17 @@ class Chaos:
 
     def step_rollback(self):
         metadata = self.home.metadata(TABLE)
+        parent = {s["snapshot-id"]: s.get("parent-snapshot-id") for s in metadata["snapshots"]}
+
+        def is_useful(snapshot):
+            """It stands at or behind what retention left. Rollbacks make branches: a higher number alone says nothing."""
+            while self.truncated_at is not None and snapshot != self.truncated_at:
+                if snapshot not in parent:
+                    return False
+                snapshot = parent[snapshot]
+            return True
         ours = [s["snapshot-id"] for s in metadata["snapshots"]
-                if "frazil.markers" in s["summary"] and s["sequence-number"] >= self.floor]
+                if "frazil.markers" in s["summary"] and is_useful(s["snapshot-id"])]
         if ours:
             self.story.append("rollback")
             self.spark.sql(f"CALL {{c}}.system.set_current_snapshot('{TABLE}', {self.chance.choice(ours)})")
@@ -140,7 +149,7 @@ class Chaos:
         self.story.append("retention")
         end = self.topic.end()
         self.topic.broker.truncate(self.topic.topic, {p: self.chance.randrange(last + 1) for p, last in end.items()})
-        self.floor = self.home.metadata(TABLE)["last-sequence-number"]
+        self.truncated_at = self.home.metadata(TABLE)["current-snapshot-id"]
 
     def step(self):
         steps = [self.step_kill, self.step_kill, self.step_between, self.step_between, self.step_between, self.step_broker,

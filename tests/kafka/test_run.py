@@ -5,9 +5,11 @@ import json
 import random
 import re
 import signal
+import socket
 import threading
 
 import pytest
+from confluent_kafka.admin import AclOperation
 
 from engines import DuckDB, Frazil, PyIceberg
 from home import ROOT
@@ -183,6 +185,59 @@ class TestPoison:
         found = topic.broker.read(letters)
         assert [(m.key(), m.value()) for m in found] == [(b"key", b"no frame")]
 
+    def test_dead_letter_table_gets_the_record_once(self, home, topic, registry):
+        self.poisoned(topic)
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={
+            "decode": "dlq", "dlq-table": "quarantine.letters"})})
+        report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+        assert report["poison"] == 1 and report["dead_letters"] == 1
+        expect_equal(home, topic)
+        names = ["pipeline", "topic", "partition", "offset", "reason"]
+        letters = Frazil(home).rows("quarantine.letters", names)
+        assert PyIceberg(home).rows("quarantine.letters", names) == letters
+        assert [letter[:4] for letter in letters] == [("user-kv", topic.topic, 0, 1)]
+        assert letters[0][4].startswith("not framed for a schema registry")
+        assert PyIceberg(home).rows("quarantine.letters", ["key", "value"]) == [(b"key".hex(), b"no frame".hex())]
+        headers = home.sql("SELECT headers FROM quarantine.letters")[0]["headers"]
+        assert "h" in json.dumps(headers), headers
+        # The record is passed: the next run finds it no more, and adds nothing.
+        topic.upsert([(1, 6, "c", "after")])
+        again = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
+        assert again["dead_letters"] == 0 and again["records"] == 1
+        assert home.sql("SELECT count(*) AS n FROM quarantine.letters")[0]["n"] == 1
+
+    def test_dead_letters_are_durable_before_the_commit_that_passes_them(self, home, topic, registry):
+        """Killed at every file or commit it writes until one run gets through: the letter is there, rows are right."""
+        self.poisoned(topic)
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={
+            "decode": "dlq", "dlq-table": "quarantine.letters"})})
+        for at in range(1, 200):
+            done = home.run("run", "-c", config, "--bounded", check=False, timeout=180,
+                            environment={"FRAZIL_KILL_AT_WRITE": str(at)})
+            if done.returncode == 0:
+                break
+            assert done.returncode == -signal.SIGKILL, done.stderr
+        assert done.returncode == 0
+        expect_equal(home, topic)
+        assert home.sql('SELECT count(*) AS n FROM quarantine.letters WHERE "offset" = 1')[0]["n"] >= 1
+
+    @pytest.mark.parametrize("letters", ["skip", "dlq-topic", "dlq-table"])
+    def test_too_many_a_minute_stop_the_pipeline(self, home, topic, registry, letters):
+        topic.upsert([(1, 2, "a", "good")])
+        topic.broker.produce(topic.topic, [{"key": b"key", "value": b"no frame %d" % i, "partition": 0} for i in range(9)])
+        place = {"skip": {}, "dlq-topic": {"dlq-topic": topic.broker.create_topic()},
+                 "dlq-table": {"dlq-table": "quarantine.letters"}}[letters]
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, on_error={
+            "decode": "skip" if letters == "skip" else "dlq", "max-per-minute": 4, **place})})
+        done = run_bounded(home, config, check=False)
+        # Later where a minute ended meanwhile.
+        first_left = int(re.search(r"partition 0 offset (\d+) of", done.stderr.split("error:")[-1]).group(1))
+        assert done.returncode == 1 and first_left in (5, 6, 7, 8, 9), done.stderr
+        report = json.loads(done.stdout.splitlines()[-1])["pipelines"][0]
+        assert report["poison"] == first_left - 1 and report["dead_letters"] == (0 if letters == "skip" else first_left - 1)
+        assert report["committed"]["0"] == first_left  # what was decided about is passed, the others come again
+        assert table_rows(home) == [(1, 2, "a", "good")]
+
     def test_a_tombstone_without_a_whole_key_is_poison(self, home, topic, registry):
         topic.upsert([(1, 2, "a", "good")])
         partial = {"type": "record", "name": "Part", "fields": KEY_SCHEMA["fields"][:2]}
@@ -277,6 +332,108 @@ def test_tls_with_a_private_authority(home, topic, registry, broker):
     trusting = {**tls, "properties.ssl.truststore.type": "PEM", "properties.ssl.truststore.location": str(broker.ca_file)}
     config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=trusting)})
     run_bounded(home, config)
+    expect_equal(home, topic)
+
+
+def test_a_user_who_may_read_and_nothing_else(home, topic, registry, broker):
+    """Many are allowed to read a topic, but not to see its settings."""
+    source, _ = reached_by(broker, "PLAIN")
+    topic.upsert(changes(19, 20))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
+    broker.allow(topic.topic, "bob", AclOperation.READ)
+    refused = run_bounded(home, config, check=False)
+    assert refused.returncode == 3 and "uthorization" in refused.stderr, refused.stderr
+    broker.allow(topic.topic, "alice", AclOperation.READ)
+    done = run_bounded(home, config)
+    assert "DescribeConfigs is not allowed" in done.stderr
+    expect_equal(home, topic)
+
+
+def wrong_password(broker, registry) -> dict:
+    source, _ = reached_by(broker, "PLAIN")
+    module = source["properties.sasl.jaas.config"].replace("secret word", "hunter2")
+    return {**source, "properties.sasl.jaas.config": module}
+
+
+def unknown_authority(broker, registry) -> dict:
+    return {"properties.bootstrap.servers": broker.tls_bootstrap, "properties.security.protocol": "SSL"}
+
+
+def no_registry(broker, registry) -> dict:
+    return {"value.avro-confluent.url": "http://127.0.0.1:1"}
+
+
+def no_topic(broker, registry) -> dict:
+    return {"topic": "no-such-topic"}
+
+
+def no_broker(broker, registry) -> dict:
+    return {"properties.bootstrap.servers": "127.0.0.1:1"}
+
+
+GIVEN_SCHEMA = {"schema": "app_id bigint, user_id bigint, key string, value string, updated_at timestamp"}
+
+
+@pytest.mark.parametrize("source, code, said", [
+    (wrong_password, 3, "uthentication failed"), (unknown_authority, 3, "certificate verify failed"),
+    (no_registry, 3, "127.0.0.1:1"), (no_topic, 1, "topic not found"), (no_broker, 3, "onnection refused"),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_a_bounded_run_ends_with_what_does_not_answer(home, topic, registry, broker, source, code, said):
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source(broker, registry), sink=GIVEN_SCHEMA)})
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == code, done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert len(errors) == 1 and said in errors[0], done.stderr
+    assert "hunter2" not in done.stderr
+    assert "not found" in home.run("sql", "-e", f"DESCRIBE {TABLE}", check=False).stderr  # nothing was made
+
+
+@pytest.mark.parametrize("source, said", [(wrong_password, "uthentication failed"), (unknown_authority, "certificate verify failed")],
+                         ids=lambda value: getattr(value, "__name__", ""))
+def test_a_run_without_end_waits_with_the_reason(home, topic, registry, broker, source, said):
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source(broker, registry))})
+    with Running(home, config) as running:
+        status = running.wait_for(lambda status: status["state"] == "waiting" and said in status["reason"], "the reason")
+        assert "hunter2" not in status["reason"] + running.said()
+        assert said in running.said()
+        assert running.ask("/livez")[0] == 200
+        code, text = running.ask("/readyz")
+        assert code == 503 and "user-kv" in text
+        assert running.stop()[0] == 143
+
+
+class FakeSilentBroker:
+    """A fake: it takes connections and answers nothing."""
+
+    def __enter__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.bootstrap = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        return self
+
+    def __exit__(self, *_):
+        self._listener.close()
+
+
+def test_a_bounded_run_ends_where_a_broker_is_silent(home, topic, registry):
+    with FakeSilentBroker() as silent:
+        config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, sink=GIVEN_SCHEMA, source={
+            "properties.bootstrap.servers": silent.bootstrap})})
+        done = run_bounded(home, config, check=False)
+    assert done.returncode == 3 and silent.bootstrap in done.stderr, done.stderr
+
+
+def test_a_broker_that_falls_silent_is_waited_for(home, topic, registry, broker):
+    topic.upsert(changes(17, 200))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        broker.freeze()
+        try:
+            running.wait_for(lambda status: status["state"] == "waiting" and topic.topic in status["reason"], "the reason")
+        finally:
+            broker.thaw()
+        topic.upsert(changes(18, 200))
+        running.commit_all(topic, timeout=120)
     expect_equal(home, topic)
 
 

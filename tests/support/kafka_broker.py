@@ -10,7 +10,8 @@ import time
 import uuid
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, AdminClient, ConfigResource, NewPartitions, NewTopic,
+                                   OffsetSpec, ResourcePatternType, ResourceType)
 
 from home import needed
 from server import Server, free_ports, wait_until
@@ -31,6 +32,9 @@ listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.secu
 user_alice="secret word";
 listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+allow.everyone.if.no.acl.found=true
 log.dirs={folder}/data
 num.network.threads=2
 num.io.threads=2
@@ -161,6 +165,13 @@ class Broker(Server):
         resource = ConfigResource(ConfigResource.Type.TOPIC, name,
                                   {key.replace("_", "."): str(value) for key, value in config.items()})
         self.admin.alter_configs([resource])[resource].result(30)
+
+    def allow(self, name: str, user: str, *operations: AclOperation) -> None:
+        """From now on `user` may do that with the topic, and nobody else anything (but the tests, who are ANONYMOUS)."""
+        for future in self.admin.create_acls([AclBinding(ResourceType.TOPIC, name, ResourcePatternType.LITERAL, f"User:{user}",
+                                                         "*", operation, AclPermissionType.ALLOW)
+                                              for operation in operations]).values():
+            future.result(30)
 
     def truncate(self, name: str, before: dict) -> None:
         """Deletes the records before an offset, per partition, as retention would."""

@@ -124,12 +124,28 @@ Result<std::set<int64_t>> StoredRows::Dead(const table::Table& table, const tabl
   return dead;
 }
 
-Result<std::vector<StoredRow>> StoredRows::Of(const table::Table& table, const spec::Snapshot* snapshot) {
+Result<std::set<int64_t>> StoredRows::MissedKeys(const table::Table& table, const table::LiveDataFile& file,
+                                                 const std::vector<table::LiveDelete>& deletes) {
+  std::set<int64_t> missed;
+  if (!table.metadata()->FindSpec(file.file.spec_id)->fields().empty()) return missed;
+  for (const table::LiveDelete& candidate : deletes) {
+    const bool is_scoped = candidate.file.content == spec::FileContent::kEqualityDeletes &&
+                           !table.metadata()->FindSpec(candidate.file.spec_id)->fields().empty();
+    if (!is_scoped || candidate.sequence_number <= file.sequence_number) continue;
+    FRAZIL_ASSIGN(const std::set<int64_t>* keys, Keys(table, candidate.file));
+    missed.insert(keys->begin(), keys->end());
+  }
+  return missed;
+}
+
+Result<std::vector<StoredRow>> StoredRows::Of(const table::Table& table, const spec::Snapshot* snapshot,
+                                              std::vector<StoredRow>* missed) {
   std::vector<StoredRow> rows;
   if (snapshot == nullptr) return rows;
   FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table, snapshot));
   for (const table::LiveDataFile& file : live.data_files) {
     FRAZIL_ASSIGN(const std::set<int64_t> dead, Dead(table, file, live.delete_files));
+    FRAZIL_ASSIGN(const std::set<int64_t> missed_keys, MissedKeys(table, file, live.delete_files));
     FRAZIL_ASSIGN(const File* stored, Read(table, file));
     const std::optional<spec::RowId> first = file.file.first_row_id;
     for (size_t i = 0; i < stored->rows.size(); ++i) {
@@ -143,6 +159,7 @@ Result<std::vector<StoredRow>> StoredRows::Of(const table::Table& table, const s
       } else if (!row.last_updated) {
         row.last_updated = file.sequence_number.value();
       }
+      if (missed != nullptr && missed_keys.contains(row.row.id)) missed->push_back(row);
       rows.push_back(std::move(row));
     }
   }

@@ -26,8 +26,10 @@ struct StoredRow {
 /// maintenance; it shares with them the decoders of manifests, vectors and Parquet. One thread.
 class StoredRows {
  public:
-  /// Sorted.
-  Result<std::vector<StoredRow>> Of(const table::Table& table, const spec::Snapshot* snapshot);
+  /// Sorted. `missed`, unless null, gets those rows among them that lie in landing files and that younger equality deletes,
+  /// scoped by a partition, did not reach: moving them into partitions deletes them.
+  Result<std::vector<StoredRow>> Of(const table::Table& table, const spec::Snapshot* snapshot,
+                                    std::vector<StoredRow>* missed = nullptr);
 
  private:
   struct File {
@@ -35,6 +37,9 @@ class StoredRows {
   };
   Result<const File*> Read(const table::Table& table, const table::LiveDataFile& file);
   Result<const std::set<int64_t>*> Keys(const table::Table& table, const spec::DataFile& file);
+  /// Keys of equality deletes by partition that are younger than a landing file; none for other files.
+  Result<std::set<int64_t>> MissedKeys(const table::Table& table, const table::LiveDataFile& file,
+                                       const std::vector<table::LiveDelete>& deletes);
   Result<std::set<int64_t>> Dead(const table::Table& table, const table::LiveDataFile& file,
                                  const std::vector<table::LiveDelete>& deletes);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "frazil/ingest/landing_deletes.h"
+#include "frazil/ingest/replaced_partitions.h"
 #include "frazil/ingest/schema_fit.h"
 #include "frazil/scan/file_reader.h"
 
@@ -46,11 +46,26 @@ Result<std::vector<spec::TableUpdate>> BatchCommit::SchemaUpdatesOn(const spec::
 
 /// What others believe to be gone goes with this commit.
 Status BatchCommit::StrikeOutLanded(const table::Table& base) {
-  looked_at_.clear();
+  looked_at_ = {};
+  num_struck_out_landed_ = 0;
   if (options_.key == nullptr) return {};
-  static const std::set<std::string> kNone;
-  const auto& known = options_.known_equality_deletes != nullptr ? *options_.known_equality_deletes : kNone;
-  return AddLandingDeletes(base, index_, *options_.key, known, looked_at_, resolution_.deletes);
+  static const StruckOutLanded kNone;
+  const StruckOutLanded& known = options_.struck_out_landed != nullptr ? *options_.struck_out_landed : kNone;
+  table::OwnDeletes landed;
+  FRAZIL_TRY(
+      AddLandingDeletes(base, index_, *options_.key, known.equality_deletes, looked_at_.equality_deletes, landed));
+  FRAZIL_ASSIGN(const OnReplacePartitions on_replace, FindOnReplacePartitions(*base.metadata()));
+  if (on_replace == OnReplacePartitions::kApply) {
+    for (const spec::Snapshot* overwrite : OverwritesOfPartitions(*base.metadata(), known.overwrites)) {
+      FRAZIL_TRY(AddReplacedRows(base, *overwrite, landed));
+      looked_at_.overwrites.insert(overwrite->id);
+    }
+  }
+  for (const auto& [path, positions] : landed) {
+    num_struck_out_landed_ += positions.cardinality();
+    resolution_.deletes[path].UnionWith(positions);
+  }
+  return {};
 }
 
 /// On the base's live files and those that this commit adds: rows of them may be struck out already.
@@ -96,7 +111,8 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
   sizes_ = {.data_files = static_cast<int64_t>(rows.files.size()),
             .row_bytes = 0,
             .vectors = static_cast<int64_t>(merged.added_delete_files.size()),
-            .vector_bytes = 0};
+            .vector_bytes = 0,
+            .struck_out_landed = num_struck_out_landed_};
   for (const spec::DataFile& file : rows.files) {
     used.insert(file.file_path);
     sizes_.row_bytes += file.file_size_in_bytes;
@@ -125,7 +141,10 @@ Result<table::CommitOutcome> BatchCommit::Run(table::Table& table) {
     if (outcome.error().code() != ErrorCode::kCommitUnknown) DeleteAllBut(table, {});
     return outcome;
   }
-  if (options_.known_equality_deletes != nullptr) options_.known_equality_deletes->merge(looked_at_);
+  if (options_.struck_out_landed != nullptr) {
+    options_.struck_out_landed->equality_deletes.merge(looked_at_.equality_deletes);
+    options_.struck_out_landed->overwrites.merge(looked_at_.overwrites);
+  }
   // A lost reply may have hidden that an earlier attempt won: then the files of that one are the table's. When nobody
   // can say which, all stay.
   const auto committed = static_cast<size_t>(outcome->committed_attempt);

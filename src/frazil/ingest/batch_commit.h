@@ -13,6 +13,7 @@
 #include "frazil/ingest/change_batch.h"
 #include "frazil/ingest/key_resolver.h"
 #include "frazil/ingest/landing.h"
+#include "frazil/ingest/landing_deletes.h"
 #include "frazil/ingest/pipeline_progress.h"
 #include "frazil/ingest/stage_cpu.h"
 #include "frazil/table/marker.h"
@@ -37,8 +38,8 @@ struct BatchCommitOptions {
   StageCpu* stages = nullptr;
   /// The key that the index is of. Null: rows in landing files that others deleted by equality are left alone.
   const index::CanonicalKey* key = nullptr;
-  /// Equality deletes whose landing rows are struck out already; grows with each commit. Null: all are looked at.
-  std::set<std::string>* known_equality_deletes = nullptr;
+  /// What was struck out in landing files already; grows with each commit. Null: all is looked at.
+  StruckOutLanded* struck_out_landed = nullptr;
 };
 
 /// Commits one batch of changes exactly once: an attempt resolves the keys on its base, writes rows and vectors, and
@@ -70,6 +71,7 @@ class BatchCommit : public table::SnapshotChange {
     int64_t row_bytes = 0;
     int64_t vectors = 0;
     int64_t vector_bytes = 0;
+    int64_t struck_out_landed = 0;  ///< rows of landing files that others had deleted or replaced by partition
   };
   const Sizes& sizes() const { return sizes_; }
 
@@ -93,7 +95,8 @@ class BatchCommit : public table::SnapshotChange {
   Resolution resolution_;
   FenceState fence_state_ = FenceState::kAtStart;
   Sizes sizes_;
-  std::set<std::string> looked_at_;                      ///< equality deletes, by the last attempt
+  StruckOutLanded looked_at_;  ///< by the last attempt
+  int64_t num_struck_out_landed_ = 0;
   std::set<std::string> written_puffins_;                ///< of all attempts
   std::vector<std::set<std::string>> files_of_attempt_;  ///< data files and Puffins that each attempt commits
 };

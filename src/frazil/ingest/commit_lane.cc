@@ -95,7 +95,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   BatchCommitOptions options = options_;
   options.stages = &board_.stages();
   options.key = started_.key.get();
-  options.known_equality_deletes = &known_equality_deletes_;
+  options.struck_out_landed = &struck_out_landed_;
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
   begun_ms_ = clock_.NowMs();
   MovedTable moved(table_);

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <future>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "frazil/base/clock.h"
@@ -37,7 +36,7 @@ class CommitLane {
   }
 
   /// The table may have been rolled back: what earlier batches did to it need not be there. Not while busy.
-  void Forget() { known_equality_deletes_.clear(); }
+  void Forget() { struck_out_landed_ = {}; }
   bool is_busy() const { return running_.valid(); }
   /// Commits the batch, at once where there is no thread for it. Not while busy.
   void Submit(FrozenBatch batch);
@@ -71,7 +70,7 @@ class CommitLane {
   const PipelineControl& control_;
   StatusBoard& board_;
   FrozenBatch frozen_;
-  std::set<std::string> known_equality_deletes_;  ///< see BatchCommitOptions; on the thread that commits
+  StruckOutLanded struck_out_landed_;  ///< see BatchCommitOptions; on the thread that commits
   std::future<Result<Done>> running_;
   int64_t begun_ms_ = 0;           ///< of the batch, on the thread that commits
   bool must_start_again_ = false;  ///< of the batch; read only when it was taken

@@ -265,7 +265,12 @@ Result<std::map<std::string, std::string>> KafkaClient::TopicConfig(const std::s
       rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event.get()), &count);
   std::map<std::string, std::string> settings;
   for (size_t i = 0; i < count; ++i) {
-    if (const auto code = rd_kafka_ConfigResource_error(found[i]); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const auto code = rd_kafka_ConfigResource_error(found[i]);
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+      Log::Warn("{} cannot be seen: the operation DescribeConfigs is not allowed", what);
+      return settings;
+    }
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return tl::unexpected(ErrorOf(code, what, rd_kafka_ConfigResource_error_string(found[i])));
     }
     size_t entries = 0;

@@ -62,7 +62,7 @@ class KafkaClient {
   /// Offset of each partition: `spec` is a rd_kafka_OffsetSpec_t or a timestamp (then -1 where nothing is that young).
   Result<std::map<int32_t, int64_t>> ListOffsets(const std::string& topic, const std::vector<int32_t>& partitions,
                                                  int64_t spec, rd_kafka_IsolationLevel_t isolation);
-  /// The topic's settings by name.
+  /// The topic's settings by name; none, with a warning, where we may read the topic but not its settings.
   Result<std::map<std::string, std::string>> TopicConfig(const std::string& topic);
   /// Stored offsets of a consumer group; partitions without one are left out.
   Result<std::map<int32_t, int64_t>> GroupOffsets(const std::string& group, const std::string& topic,

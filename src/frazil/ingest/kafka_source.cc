@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "frazil/base/log.h"
 #include "frazil/ingest/kafka_client.h"
 #include "frazil/ingest/kafka_positions.h"
 
@@ -68,6 +69,7 @@ class KafkaSource final : public RecordSource {
 
   Result<std::optional<milliseconds>> TombstoneRetention() override {
     FRAZIL_ASSIGN(auto settings, client_->TopicConfig(topic_));
+    if (settings.empty()) Log::Warn("whether {} forgets tombstones is not known", description());
     if (settings["cleanup.policy"].find("compact") == std::string::npos) return std::nullopt;
     const std::string& text = settings["delete.retention.ms"];
     if (text.empty()) return std::nullopt;

@@ -41,31 +41,17 @@ std::string ReasonAgainstLanding(const spec::TableMetadata& metadata) {
   return "";
 }
 
-Status CheckOnReplacePartitions(const spec::TableMetadata& metadata) {
+Result<OnReplacePartitions> FindOnReplacePartitions(const spec::TableMetadata& metadata) {
   const std::string text = metadata.Property(kOnReplacePartitionsProperty, "warn");
-  if (text == "warn") return {};
-  if (text == "apply") {
-    return tl::unexpected(
-        Error(ErrorCode::kNotSupported, fmt::format("table property {} = apply", kOnReplacePartitionsProperty))
-            .WithHint("warn says when it happens; frazil.write.landing = never avoids landing files"));
-  }
-  return Fail(ErrorCode::kInvalidTable, "table property {} must be warn, but is {}", kOnReplacePartitionsProperty,
-              text);
+  if (text == "warn") return OnReplacePartitions::kWarn;
+  if (text == "apply") return OnReplacePartitions::kApply;
+  return Fail(ErrorCode::kInvalidTable, "table property {} must be warn or apply, but is {}",
+              kOnReplacePartitionsProperty, text);
 }
 
-std::string LandingOffNotice(LandingMode mode, const spec::TableMetadata& metadata, size_t num_landed) {
+std::string ReasonLandingIsOff(LandingMode mode, const spec::TableMetadata& metadata) {
   if (mode != LandingMode::kAuto || metadata.default_spec().is_unpartitioned()) return "";
-  const std::string reason = ReasonAgainstLanding(metadata);
-  if (reason.empty()) return "";
-  std::string text = fmt::format("no landing files are written any more: {}", reason);
-  if (num_landed > 0) {
-    text += fmt::format(
-        "; {} are left, whose rows overwrites of partitions and deletes scoped by them do not reach: frazil compact "
-        "moves "
-        "them into the partitions",
-        num_landed);
-  }
-  return text;
+  return ReasonAgainstLanding(metadata);
 }
 
 bool ShouldLand(LandingMode mode, const spec::TableMetadata& metadata, int64_t row_bytes, size_t num_partitions) {

@@ -27,14 +27,18 @@ Result<LandingMode> FindLandingMode(const spec::TableMetadata& metadata, Landing
 /// deletes and dynamic overwrites are scoped by partition. Empty: no reason known.
 std::string ReasonAgainstLanding(const spec::TableMetadata& metadata);
 
-/// Table property: what happens to rows in landing files when another engine replaces the partitions that they belong to.
-/// `warn`, the default: it is said. `apply` is not built: kNotSupported; anything else is kInvalidTable.
+/// Table property: what happens to rows in landing files when another engine replaces the partitions that they belong to
+/// (dynamic INSERT OVERWRITE), which does not reach them.
 inline constexpr char kOnReplacePartitionsProperty[] = "frazil.landing.on-replace-partitions";
-Status CheckOnReplacePartitions(const spec::TableMetadata& metadata);
+enum class OnReplacePartitions {
+  kWarn,   ///< it is said; the default
+  kApply,  ///< they are deleted by the next commit
+};
+/// kInvalidTable for another text.
+Result<OnReplacePartitions> FindOnReplacePartitions(const spec::TableMetadata& metadata);
 
-/// What to tell people when no more landing files are written because of what others did (`ReasonAgainstLanding`), while
-/// `num_landed` live files are landing files. Empty: nothing to tell.
-std::string LandingOffNotice(LandingMode mode, const spec::TableMetadata& metadata, size_t num_landed);
+/// Why no more landing files are written because of what others did: `ReasonAgainstLanding` where it counts. Empty: none.
+std::string ReasonLandingIsOff(LandingMode mode, const spec::TableMetadata& metadata);
 
 /// The decision for rows of `row_bytes` in `num_partitions` partitions of the default spec.
 bool ShouldLand(LandingMode mode, const spec::TableMetadata& metadata, int64_t row_bytes, size_t num_partitions);

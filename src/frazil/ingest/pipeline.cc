@@ -1,10 +1,12 @@
 #include "frazil/ingest/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/pipeline_impl.h"
 #include "frazil/ingest/pipeline_start.h"
+#include "frazil/ingest/replaced_partitions.h"
 #include "frazil/ingest/start_commit.h"
 
 namespace frazil::ingest {
@@ -143,8 +145,7 @@ Status Pipeline::Impl::StartOnce() {
     FRAZIL_TRY(FollowFromStart(table_, started_, start.is_first_ingest, index_options_, clock_));
     was_followed_ = true;
   }
-  FRAZIL_TRY(CheckOnReplacePartitions(*table_.metadata()));
-  FRAZIL_TRY(TellLanding());
+  FRAZIL_TRY(LookAfterLanding());
   FRAZIL_ASSIGN(bounds_, source_->Bounds());
   if (options_.is_bounded && is_first_start_) {
     bounded_ends_.clear();
@@ -168,17 +169,42 @@ Status Pipeline::Impl::StartOnce() {
   return {};
 }
 
-Status Pipeline::Impl::TellLanding() {
+Status Pipeline::Impl::LookAfterLanding() {
   const spec::TableMetadata& metadata = *table_.metadata();
   FRAZIL_ASSIGN(const LandingMode mode, FindLandingMode(metadata, options_.landing));
-  const std::vector<table::LiveDataFile>& files = started_.index->live_files().data_files;
-  const auto num_landed = std::count_if(files.begin(), files.end(), [&](const table::LiveDataFile& file) {
+  FRAZIL_ASSIGN(const OnReplacePartitions on_replace, FindOnReplacePartitions(metadata));
+  std::vector<spec::SequenceNumber> landed;
+  for (const table::LiveDataFile& file : started_.index->live_files().data_files) {
     const spec::PartitionSpec* spec = metadata.FindSpec(file.file.spec_id);
-    return spec != nullptr && spec->fields().empty();
-  });
-  std::string notice = LandingOffNotice(mode, metadata, static_cast<size_t>(num_landed));
-  if (!notice.empty() && landing_notice_.empty()) Notice(notice);
-  landing_notice_ = std::move(notice);
+    if (spec != nullptr && spec->fields().empty()) landed.push_back(file.sequence_number);
+  }
+  for (const spec::Snapshot* overwrite : OverwritesOfPartitions(metadata, told_overwrites_)) {
+    told_overwrites_.insert(overwrite->id);
+    const auto num_older = std::count_if(
+        landed.begin(), landed.end(), [&](spec::SequenceNumber number) { return number < overwrite->sequence_number; });
+    if (num_older == 0 || on_replace == OnReplacePartitions::kApply) continue;
+    Notice(
+        fmt::format("snapshot {} replaced whole partitions, but rows of them may be left in {} older landing files: "
+                    "table property {} = apply deletes such rows",
+                    overwrite->id, num_older, kOnReplacePartitionsProperty));
+  }
+  const std::string reason = ReasonLandingIsOff(mode, metadata);
+  const bool was_off = std::exchange(is_landing_off_, !reason.empty());
+  if (reason.empty()) return {};
+  if (!was_off) Notice("no landing files are written any more: " + reason);
+  if (landed.empty()) return {};
+  const std::string left =
+      fmt::format("{} landing files are left, which others do not reach by partition", landed.size());
+  if (options_.drain_landing == nullptr) {
+    if (!was_off) Notice(left + ": CALL system.drain_landing moves their rows into the partitions");
+    return {};
+  }
+  if (const Status drained = options_.drain_landing(); !drained) {
+    Notice(fmt::format("{}; moving their rows into the partitions did not work, the next commit tries again: {}", left,
+                       drained.error().ToString()));
+    return {};
+  }
+  Notice(fmt::format("the rows of {} landing files were moved into the partitions", landed.size()));
   return {};
 }
 

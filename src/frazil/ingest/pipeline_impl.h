@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -42,14 +43,16 @@ class Pipeline::Impl {
   Status Start();
   Status StartOnce();
   Status WaitPaused();
-  /// Says once that others' writes have turned landing files off.
-  Status TellLanding();
+  /// Says once what others' writes mean for landing files; drains them when they have turned landing off.
+  Status LookAfterLanding();
   Status Finish();
   bool IsAtBoundedEnd() const;
 
   // Reading.
   Status PollOnce();
   Status TakeRecords(std::span<const SourceRecord> records);
+  /// Adds what was taken to the counts, up to the record that it failed at.
+  Status TakeEach(std::span<const SourceRecord> records, int64_t& num_taken, int64_t& bytes);
   /// Decodes until a record is no row; returns how many were passed. `outcome`: of the record behind those, else kRow.
   size_t DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& bytes);
   /// Behind the end of a bounded run.
@@ -103,7 +106,8 @@ class Pipeline::Impl {
   bool was_followed_ = false;
   bool must_start_again_ = false;  ///< the error that comes out of RunFromStart() asks for it
   int64_t starts_without_commit_ = 0;
-  std::string landing_notice_;  ///< the last one
+  bool is_landing_off_ = false;                 ///< and people were told
+  std::set<spec::SnapshotId> told_overwrites_;  ///< see OverwritesOfPartitions()
   int64_t looked_at_bounds_ms_ = 0;
   int64_t looked_at_property_ms_ = 0;
   int64_t progress_since_ms_ = 0;

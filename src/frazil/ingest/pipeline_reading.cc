@@ -78,6 +78,25 @@ SourcePositions Pipeline::Impl::PositionsToCover() const {
 Status Pipeline::Impl::TakeRecords(std::span<const SourceRecord> records) {
   int64_t num_taken = 0;
   int64_t bytes = 0;
+  const Status taken = TakeEach(records, num_taken, bytes);
+  if (num_taken > 0) {
+    board_.Change([&](PipelineStatus& status) {
+      status.records += num_taken;
+      status.bytes += bytes;
+      status.poison = guard_.count();
+      status.poison_reasons = guard_.reasons();
+      status.first_poison = guard_.first();
+      status.dead_letters = guard_.num_dead_letters();
+    });
+  }
+  FRAZIL_TRY(taken);
+  if (!batch_.has_progress()) progress_since_ms_ = clock_.NowMs();
+  batch_.PassedAll(PositionsToCover());
+  if (num_taken > 0) ShowBuffer();
+  return {};
+}
+
+Status Pipeline::Impl::TakeEach(std::span<const SourceRecord> records, int64_t& num_taken, int64_t& bytes) {
   while (!records.empty()) {
     if (!batch_.has_records()) schedule_.Begin();
     Result<Decoded> outcome = Decoded::kRow;
@@ -96,18 +115,6 @@ Status Pipeline::Impl::TakeRecords(std::span<const SourceRecord> records) {
     records = records.subspan(1);
     ++num_taken;
   }
-  if (!batch_.has_progress()) progress_since_ms_ = clock_.NowMs();
-  batch_.PassedAll(PositionsToCover());
-  if (num_taken == 0) return {};
-  board_.Change([&](PipelineStatus& status) {
-    status.records += num_taken;
-    status.bytes += bytes;
-    status.poison = guard_.count();
-    status.poison_reasons = guard_.reasons();
-    status.first_poison = guard_.first();
-    status.dead_letters = guard_.num_dead_letters();
-  });
-  ShowBuffer();
   return {};
 }
 

@@ -28,6 +28,7 @@ std::vector<table::ProcedureParameter> RewriteParameters();
 
 // All procedures, each defined beside what it does (spec section 9).
 ProcedureDefinition RewriteDataFilesDefinition();
+ProcedureDefinition DrainLandingDefinition();
 ProcedureDefinition RewriteManifestsDefinition();
 ProcedureDefinition RewritePositionDeleteFilesDefinition();
 ProcedureDefinition RewriteDeletionVectorsDefinition();

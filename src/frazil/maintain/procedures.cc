@@ -34,6 +34,7 @@ table::ProcedureSet AllProcedures() {
     all.emplace(std::move(name), MakeProcedure(std::move(definition)));
   };
   add(RewriteDataFilesDefinition());
+  add(DrainLandingDefinition());
   add(RewriteManifestsDefinition());
   add(RewritePositionDeleteFilesDefinition());
   add(RewriteDeletionVectorsDefinition());

@@ -17,12 +17,17 @@ Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& ba
   FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->FindRef(branch_)));
   table::PartitionMap<spec::SequenceNumber> oldest;
   std::optional<spec::SequenceNumber> oldest_of_all;
+  std::optional<spec::SequenceNumber> oldest_landed;  // its rows may be moved into any partition
   std::unordered_set<std::string> paths;
   for (const table::LiveDataFile& file : live.data_files) {
     paths.insert(file.file.file_path);
     const auto [found, is_new] = oldest.try_emplace({file.file.spec_id, file.file.partition}, file.sequence_number);
     found->second = std::min(found->second, file.sequence_number);
     oldest_of_all = std::min(oldest_of_all.value_or(file.sequence_number), file.sequence_number);
+    const spec::PartitionSpec* spec = base.metadata()->FindSpec(file.file.spec_id);
+    if (spec != nullptr && spec->is_unpartitioned()) {
+      oldest_landed = std::min(oldest_landed.value_or(file.sequence_number), file.sequence_number);
+    }
   }
   for (const table::LiveDelete& deletes : live.delete_files) {
     const spec::DataFile& file = deletes.file;
@@ -36,6 +41,9 @@ Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& ba
       const auto partition = oldest.find({file.spec_id, file.partition});
       std::optional<spec::SequenceNumber> smallest = oldest_of_all;
       if (!is_global) smallest = partition == oldest.end() ? std::nullopt : std::optional(partition->second);
+      if (is_equality && !is_global && oldest_landed) {
+        smallest = std::min(smallest.value_or(*oldest_landed), *oldest_landed);
+      }
       is_dangling =
           !smallest || (is_equality ? deletes.sequence_number <= *smallest : deletes.sequence_number < *smallest);
     }

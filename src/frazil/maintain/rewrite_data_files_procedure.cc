@@ -1,4 +1,5 @@
-// CALL system.rewrite_data_files: the arguments of Spark's procedure for RewriteDataFiles().
+// CALL system.rewrite_data_files: the arguments of Spark's procedure for RewriteDataFiles(); and drain_landing, which does it
+// with landing files alone.
 
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
@@ -85,24 +86,51 @@ std::vector<table::ProcedureParameter> RewriteParameters() {
           {"branch", ProcedureType::kString}};
 }
 
-ProcedureDefinition RewriteDataFilesDefinition() {
+namespace {
+
+std::vector<table::ProcedureColumn> ResultColumns() {
   using table::ProcedureType;
+  return {{"rewritten_data_files_count", ProcedureType::kInt},
+          {"added_data_files_count", ProcedureType::kInt},
+          {"rewritten_bytes_count", ProcedureType::kLong},
+          {"failed_data_files_count", ProcedureType::kInt},
+          {"removed_delete_files_count", ProcedureType::kInt}};
+}
+
+std::vector<table::ProcedureRow> RowsOf(const RewriteResult& result) {
+  return {{result.rewritten_data_files, result.added_data_files, result.rewritten_bytes, result.failed_data_files,
+           result.removed_delete_files}};
+}
+
+}  // namespace
+
+ProcedureDefinition RewriteDataFilesDefinition() {
   ProcedureDefinition definition;
   definition.name = "rewrite_data_files";
   definition.parameters = RewriteParameters();
-  definition.columns = {{"rewritten_data_files_count", ProcedureType::kInt},
-                        {"added_data_files_count", ProcedureType::kInt},
-                        {"rewritten_bytes_count", ProcedureType::kLong},
-                        {"failed_data_files_count", ProcedureType::kInt},
-                        {"removed_delete_files_count", ProcedureType::kInt}};
+  definition.columns = ResultColumns();
   definition.run = [](const table::ProcedureContext& context,
                       const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(const RewriteOptions options, RewriteOptionsOf(context, arguments, table));
     FRAZIL_ASSIGN(const RewriteResult result, RewriteWithHistory(table, options, context));
-    return std::vector<table::ProcedureRow>{{result.rewritten_data_files, result.added_data_files,
-                                             result.rewritten_bytes, result.failed_data_files,
-                                             result.removed_delete_files}};
+    return RowsOf(result);
+  };
+  return definition;
+}
+
+ProcedureDefinition DrainLandingDefinition() {
+  ProcedureDefinition definition;
+  definition.name = "drain_landing";
+  definition.parameters = {TableParameter()};
+  definition.columns = ResultColumns();
+  definition.run = [](const table::ProcedureContext& context,
+                      const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
+    FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
+    RewriteOptions options;
+    options.landing_only = true;
+    FRAZIL_ASSIGN(const RewriteResult result, RewriteWithHistory(table, options, context));
+    return RowsOf(result);
   };
   return definition;
 }

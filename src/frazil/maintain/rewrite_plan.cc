@@ -95,6 +95,7 @@ void Planner::MakeBuckets() {
     const table::FileScanTask& task = plan_.scan->tasks[i];
     const spec::DataFile& file = task.data_file.file;
     const spec::PartitionSpec* spec = metadata.FindSpec(file.spec_id);
+    if (options_.landing_only && !IsLandingMove(metadata, file.spec_id, plan_.output_spec)) continue;
     size_t bucket = 0;
     if (file.spec_id == plan_.output_spec.id()) {
       bucket = by_partition.try_emplace({file.spec_id, file.partition}, buckets_.size()).first->second;
@@ -139,6 +140,7 @@ RewritePlan::Group Planner::MakeGroup(const Bucket& bucket, std::span<const File
 std::string Planner::ReasonToKeep(const Bucket& bucket, const RewritePlan::Group& group, bool has_many_deletes) const {
   const auto num_files = static_cast<int64_t>(group.tasks.size());
   if (options_.rewrite_all) return "rewrite-all";
+  if (options_.landing_only) return "landing files are drained";
   if (has_many_deletes) return "deleted rows or delete files above the threshold";
   if (group.input_bytes > sizes_.max()) return fmt::format("{} bytes in {} files", group.input_bytes, num_files);
   if (num_files >= 2 && num_files >= options_.min_input_files) {
@@ -323,6 +325,11 @@ Status CheckOptions(const RewriteOptions& options) {
 }
 
 }  // namespace
+
+bool IsLandingMove(const spec::TableMetadata& metadata, spec::SpecId from, const spec::PartitionSpec& to) {
+  const spec::PartitionSpec* spec = metadata.FindSpec(from);
+  return spec != nullptr && spec->is_unpartitioned() && !to.is_unpartitioned();
+}
 
 int64_t CountDeletedRows(const table::FileScanTask& task) {
   int64_t count = 0;

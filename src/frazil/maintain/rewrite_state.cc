@@ -67,6 +67,26 @@ bool StateRule::OutputsHaveFields(const RewrittenGroup& group, const std::vector
   return std::all_of(ids.begin(), ids.end(), [&](spec::FieldId id) { return !schema->PathTo(id).empty(); });
 }
 
+bool StateRule::IsLandingMove(const RewrittenGroup& group, const table::LiveDataFile& file) const {
+  if (group.outputs.empty()) return false;
+  const spec::PartitionSpec* to = base_->metadata()->FindSpec(group.outputs.front().spec_id);
+  return to != nullptr && maintain::IsLandingMove(*base_->metadata(), file.file.spec_id, *to);
+}
+
+std::vector<const table::LiveDelete*> StateRule::DeletesThatMissed(const table::LiveDataFile& landing_file) const {
+  const spec::TableMetadata& metadata = *base_->metadata();
+  std::vector<const table::LiveDelete*> missed;
+  for (const table::LiveDelete& file : deletes_->deletes()) {
+    if (file.file.content != spec::FileContent::kEqualityDeletes) continue;
+    const spec::PartitionSpec* spec = metadata.FindSpec(file.file.spec_id);
+    if (spec == nullptr || spec->is_unpartitioned() || file.sequence_number <= landing_file.sequence_number) continue;
+    std::vector<spec::FieldId> ids = file.file.equality_ids;
+    std::sort(ids.begin(), ids.end());
+    if (ids == metadata.schema()->identifier_field_ids()) missed.push_back(&file);
+  }
+  return missed;
+}
+
 /// Returns the reason to drop the group; adds the source's dead rows to the verdict.
 Result<std::string> StateRule::JudgeSource(const RewrittenGroup& group, const RewrittenSource& source,
                                            const table::LiveDataFile& file, bool keeps_sequence,
@@ -87,6 +107,12 @@ Result<std::string> StateRule::JudgeSource(const RewrittenGroup& group, const Re
                                                source.equality_deletes.begin(), source.equality_deletes.end());
   if (!IsWithin(all_still_applied ? source.dropped_by_position : source.dropped, deleted)) {
     return fmt::format("rows that were deleted when it was planned are alive again: {}", path);
+  }
+
+  // What others deleted by partition is out of the outputs' reach for good, since they are younger: it goes with the move.
+  if (IsLandingMove(group, file)) {
+    const std::vector<const table::LiveDelete*> missed = DeletesThatMissed(file);
+    added.insert(added.end(), missed.begin(), missed.end());
   }
 
   // Rule 4: equality deletes that came since.
@@ -160,7 +186,10 @@ Result<GroupVerdict> StateRule::Judge(const RewrittenGroup& group) const {
     if (!reason.empty()) return dropped(std::move(reason));
   }
   if (verdict.removed_data_files.empty()) return dropped("none of its files is in the table any more");
-  for (size_t i = 0; i < group.outputs.size(); ++i) {
+  // What others deleted by partition is deleted with the move of landing files: no other plan would find fewer dead rows.
+  const table::LiveDataFile* first = Find(verdict.removed_data_files.front());
+  const bool may_be_dropped = first == nullptr || !IsLandingMove(group, *first);
+  for (size_t i = 0; may_be_dropped && i < group.outputs.size(); ++i) {
     const int64_t num_dead = verdict.dead[i].cardinality();
     if (num_dead > kAlwaysCarried &&
         static_cast<double>(num_dead) > kMaxDeadShare * static_cast<double>(group.outputs[i].record_count)) {

@@ -57,6 +57,10 @@ class StateRule {
   Result<std::optional<format::DeletionVector>> DeletedByPosition(const RewrittenSource& source,
                                                                   const table::LiveDataFile& file,
                                                                   const table::ApplicableDeletes& deletes) const;
+  /// Whether `file` is a landing file whose rows the group moves into partitions.
+  bool IsLandingMove(const RewrittenGroup& group, const table::LiveDataFile& file) const;
+  /// Upserts of others whose equality deletes, by a partition, did not reach the landing file.
+  std::vector<const table::LiveDelete*> DeletesThatMissed(const table::LiveDataFile& landing_file) const;
   bool OutputsHaveFields(const RewrittenGroup& group, const std::vector<spec::FieldId>& ids) const;
 
   const table::Table* base_;

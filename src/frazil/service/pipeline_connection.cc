@@ -12,6 +12,7 @@
 #include "frazil/ingest/kafka_source.h"
 #include "frazil/ingest/registry_client.h"
 #include "frazil/service/create_statement.h"
+#include "frazil/sql/type_text.h"
 
 namespace frazil::service {
 namespace {
@@ -107,6 +108,28 @@ Status CreateTable(const PipelineConfig& config, const PipelineResources& resour
   return {};
 }
 
+/// Both parts of the name in back quotes where they need them.
+std::string DrainLandingStatement(const std::string& catalog, const catalog::TableName& name) {
+  std::vector<std::string> parts = name.levels;
+  parts.insert(parts.begin(), catalog);
+  parts.push_back(name.name);
+  for (std::string& part : parts) part = sql::QuotedIfNeeded(part);
+  return fmt::format("CALL {}.system.drain_landing(table => {})", parts.front(),
+                     sql::QuotedText(fmt::format("{}", fmt::join(parts, "."))));
+}
+
+/// A bounded run ends, so it does not wait for what does not answer at its start: all that a start asks for is asked once.
+Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& config) {
+  FRAZIL_TRY(source.Identity());
+  FRAZIL_TRY(source.Bounds());
+  FRAZIL_TRY(source.TombstoneRetention());
+  FRAZIL_ASSIGN(const auto registry, OpenPipelineRegistry(config));
+  if (registry == nullptr) return {};
+  const auto newest = registry->Latest(config.topic + "-value");
+  // Schemas may be registered under other subjects: any answer will do.
+  return newest || newest.error().code() == ErrorCode::kNotFound ? Status() : tl::unexpected(newest.error());
+}
+
 }  // namespace
 
 Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const PipelineResources& resources, bool create) {
@@ -177,9 +200,10 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   if (resources.on_notice) {
     on_notice = [id = config.id, say = resources.on_notice](const std::string& line) { say(id, line); };
   }
+  FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
+  if (resources.is_bounded) FRAZIL_TRY(CheckTheyAnswer(*source, config));
   FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
   FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
-  FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
   auto registry_requests = std::make_shared<RequestCounters>();
   FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema(), registry_requests));
   FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config, resources));
@@ -197,6 +221,11 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
                                         options.budget->limit_bytes() / kBatchShareOfLimit / resources.num_pipelines);
   }
   options.on_notice = std::move(on_notice);
+  if (resources.execute_sql) {
+    options.drain_landing = [&resources, call = DrainLandingStatement(table.catalog()->name(), config.table)] {
+      return resources.execute_sql(call);
+    };
+  }
   return std::make_unique<IngestPipeline>(
       std::make_unique<ingest::Pipeline>(std::move(table), std::move(source), std::move(decoder),
                                          std::move(dead_letters), std::move(options)),

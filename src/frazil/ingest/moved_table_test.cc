@@ -1,0 +1,54 @@
+#include "frazil/ingest/moved_table.h"
+
+#include "frazil/base/test_support.h"
+#include "frazil/index/row_table_test_support.h"
+
+namespace frazil::ingest {
+namespace {
+
+Error Missing(const std::string& path) { return Error(ErrorCode::kNotFound, "file not found: " + path); }
+
+class MovedTableTest : public ::testing::Test {
+ protected:
+  void MoveTable() {
+    table::Table other = table_.Other();
+    ASSERT_THAT(index::ForeignInsert(other, {{1, "a", "x"}}, table_.clock), IsOk());
+  }
+  index::MemoryTable table_;
+  MovedTable moved_{table_.table};
+};
+
+TEST_F(MovedTableTest, AFileThatIsGoneFromATableThatStaysIsAnError) {
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
+}
+
+TEST_F(MovedTableTest, AFileThatWentWhileTheTableChangedIsTriedAgain) {
+  MoveTable();
+  const Error judged = moved_.Judge(Missing("a"));
+  EXPECT_EQ(judged.code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(judged.ToString(), ::testing::HasSubstr("a"));
+  EXPECT_EQ(table_.table.metadata()->snapshots.size(), 1u);  // it was refreshed
+}
+
+TEST_F(MovedTableTest, AFileThatIsMissingTwiceIsMissing) {
+  MoveTable();
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kUnavailable);
+  MoveTable();
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
+}
+
+TEST_F(MovedTableTest, AnotherFileMayGoEachTimeTheTableChanges) {
+  for (const char* path : {"a", "b", "c"}) {
+    MoveTable();
+    EXPECT_EQ(moved_.Judge(Missing(path)).code(), ErrorCode::kUnavailable) << path;
+  }
+}
+
+TEST_F(MovedTableTest, OtherErrorsStayWhatTheyAre) {
+  MoveTable();
+  EXPECT_EQ(moved_.Judge(Error(ErrorCode::kCorruptData, "x")).code(), ErrorCode::kCorruptData);
+  EXPECT_TRUE(table_.table.metadata()->snapshots.empty());
+}
+
+}  // namespace
+}  // namespace frazil::ingest

@@ -1,0 +1,308 @@
+// Other engines that think in partitions, on a table with landing files: a dynamic overwrite leaves the rows of landing files
+// that lie in the partitions it replaces, an equality delete does not reach them. And what becomes of landing files then.
+
+#include "frazil/catalog/fault_injecting_catalog.h"
+#include "frazil/ingest/landing.h"
+#include "frazil/maintain/rewrite_data_files.h"
+#include "tests/support/foreign_commit.h"
+#include "tests/support/pipeline_world.h"
+
+namespace frazil::test {
+namespace {
+
+using ingest::LandingMode;
+using ingest::PipelineOptions;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Rows = std::map<int64_t, std::string>;
+
+class LandingOverwriteTest : public ::testing::Test {
+ protected:
+  LandingOverwriteTest()
+      : world_({.num_partitions = 1,
+                .partitioning = index::Partitioning::kByPart,
+                .properties = {{ingest::kOnReplacePartitionsProperty, "apply"}},
+                .catalog = nullptr,
+                .create_table = true}) {}
+
+  PipelineOptions Options(LandingMode mode) {
+    PipelineOptions options = world_.BoundedOptions();
+    options.landing = mode;
+    return options;
+  }
+  void Run(LandingMode mode = LandingMode::kAlways) {
+    ASSERT_THAT(world_.Run(Options(mode)), IsOk());
+    Check();
+  }
+  /// The equality deletes of others may be there.
+  void Check() {
+    std::vector<std::string> found = Violations(world_.Table());
+    std::erase_if(found, [](const std::string& line) { return line.find("/equality-") != std::string::npos; });
+    EXPECT_THAT(found, IsEmpty());
+  }
+  /// As Spark does it with partitionOverwriteMode = dynamic: the files of the partitions that get rows go, and no others.
+  void Overwrite(const std::vector<index::TestRow>& rows) {
+    table::Table table = world_.Table();
+    ASSERT_THAT(index::CommitForeign(
+                    table,
+                    [&](const table::Table& base) -> Result<table::FileChanges> {
+                      table::FileChanges changes;
+                      FRAZIL_ASSIGN(changes.added_data_files, index::WriteFiles(base, index::NewRows(rows), false));
+                      FRAZIL_ASSIGN(const table::LiveFiles live,
+                                    table::LoadLiveFiles(base, base.metadata()->current_snapshot()));
+                      for (const table::LiveDataFile& file : live.data_files) {
+                        for (const table::AddedDataFile& added : changes.added_data_files) {
+                          if (added.file.spec_id == file.file.spec_id && added.file.partition == file.file.partition) {
+                            changes.removed_data_files.push_back(file.file.file_path);
+                            break;
+                          }
+                        }
+                      }
+                      changes.summary = {{"replace-partitions", "true"}};
+                      return changes;
+                    },
+                    *world_.clock),
+                IsOk());
+  }
+  /// Flink's upsert: the key is gone from the partition.
+  void DeleteByKey(int64_t id, const std::string& part) {
+    table::Table table = world_.Table();
+    ASSERT_THAT(CommitFiles(
+                    table,
+                    [&](table::LiveFiles& live) -> Status {
+                      FRAZIL_ASSIGN(spec::DataFile file,
+                                    WriteEqualityDelete(table, {id}, table.metadata()->default_spec().id(), {part}));
+                      live.delete_files.push_back({std::move(file), spec::SequenceNumber{0}});
+                      return {};
+                    },
+                    *world_.clock),
+                IsOk());
+  }
+  size_t NumLanded() {
+    const table::Table table = world_.Table();
+    const auto live = table::LoadLiveFiles(table, table.metadata()->current_snapshot());
+    EXPECT_THAT(live, IsOk());
+    size_t count = 0;
+    for (const table::LiveDataFile& file : live->data_files) {
+      count += table.metadata()->FindSpec(file.file.spec_id)->fields().empty();
+    }
+    return count;
+  }
+  /// CALL system.drain_landing.
+  static Status Drain(table::Table table, Clock& clock) {
+    maintain::RewriteOptions options;
+    options.landing_only = true;
+    table::ProcedureContext context;
+    context.clock = &clock;
+    FRAZIL_TRY(maintain::RewriteDataFiles(table, options, context));
+    return {};
+  }
+  std::shared_ptr<catalog::Catalog> BeforeCommit(int number, std::function<void()> act) {
+    return catalog::MakeFaultInjectingCatalog(
+        world_.catalog,
+        [number, act = std::move(act), commits = 0](std::string_view operation, const catalog::TableName&) mutable {
+          if (operation == "commit.before" && ++commits == number) act();
+          return Status();
+        });
+  }
+  void SetHead(spec::SnapshotId id) {
+    table::Table table = world_.Table();
+    ASSERT_THAT(index::SetHead(table, id, *world_.clock), IsOk());
+  }
+  spec::SnapshotId Head() { return *world_.Table().metadata()->current_snapshot_id; }
+
+  PipelineWorld world_;
+};
+
+TEST_F(LandingOverwriteTest, TheNextCommitDeletesTheRowsOfReplacedPartitions) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "x"}});
+  Run();
+  world_.Append({{4, "d", "x"}, {5, "e", "y"}});
+  Run();
+  world_.Append({{6, "in its partition", "x"}});
+  Run(LandingMode::kNever);
+  EXPECT_EQ(NumLanded(), 2u);
+  Overwrite({{900, "theirs", "x"}});
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}, {2, "b"}, {3, "c"}, {4, "d"}, {5, "e"}, {900, "theirs"}}));
+  world_.Append({{7, "new", "x"}, {3, "came again", "x"}});
+  Run();
+  const Rows expected = {{2, "b"}, {3, "came again"}, {5, "e"}, {7, "new"}, {900, "theirs"}};
+  EXPECT_EQ(world_.Rows(), expected);
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("rows of landing files, which others had deleted or replaced")));
+  // A new process looks at the overwrite again and finds nothing more; what came since is newer than it.
+  world_.Append({{8, "newer", "x"}});
+  world_.notices.clear();
+  Run();
+  EXPECT_EQ(world_.Rows().size(), expected.size() + 1);
+  EXPECT_THAT(world_.notices, Not(Contains(HasSubstr("had deleted or replaced"))));
+}
+
+TEST_F(LandingOverwriteTest, EachOverwriteTakesWhatWasThereBeforeIt) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "z"}});
+  Run();
+  Overwrite({{900, "first", "x"}});
+  world_.Append({{4, "between", "x"}, {5, "between", "y"}});
+  Run();
+  Overwrite({{901, "second", "y"}, {902, "second", "z"}});
+  Overwrite({{903, "third", "w"}});
+  world_.Append({{6, "after", "y"}});
+  Run();
+  EXPECT_EQ(world_.Rows(),
+            (Rows{{4, "between"}, {6, "after"}, {900, "first"}, {901, "second"}, {902, "second"}, {903, "third"}}));
+}
+
+TEST_F(LandingOverwriteTest, RowsThatWereMovedSinceAreFoundByTheirIds) {
+  for (const bool by_us : {true, false}) {
+    SCOPED_TRACE(by_us);
+    const int64_t first = by_us ? 100 : 200;
+    world_.Append({{first, "a", "x"}, {first + 1, "b", "y"}, {first + 2, "c", "x"}});
+    Run();
+    Overwrite({{first + 50, "theirs", "x"}});
+    if (by_us) {
+      ASSERT_THAT(Drain(world_.Table(), *world_.clock), IsOk());
+    } else {
+      table::Table table = world_.Table();
+      ASSERT_THAT(index::ForeignRewrite(
+                      table, [](const std::string&) { return true; }, *world_.clock),
+                  IsOk());
+    }
+    EXPECT_EQ(NumLanded(), 0u);
+    EXPECT_TRUE(world_.Rows().contains(first));
+    world_.Append({{first + 2, "written since", "x"}});
+    Run();
+    const Rows rows = world_.Rows();
+    EXPECT_FALSE(rows.contains(first));
+    EXPECT_EQ(rows.at(first + 1), "b");
+    EXPECT_EQ(rows.at(first + 2), "written since");
+    EXPECT_EQ(rows.at(first + 50), "theirs");
+  }
+}
+
+TEST_F(LandingOverwriteTest, ARollbackUnderTheProcessBringsRowsBackForOneCommitOnly) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "y"}});
+  Run();
+  Overwrite({{900, "theirs", "x"}});
+  DeleteByKey(3, "y");
+  const spec::SnapshotId before = Head();
+  world_.Append({{4, "d", "z"}, {5, "e", "z"}});
+  PipelineOptions options = Options(LandingMode::kAlways);
+  options.commit_max_records = 1;
+  world_.topic->set_max_poll(1);
+  ASSERT_THAT(world_.Run(options, BeforeCommit(2, [&] { SetHead(before); })), IsOk());
+  EXPECT_EQ(world_.status->starts, 2);
+  EXPECT_EQ(world_.Rows(), (Rows{{2, "b"}, {4, "d"}, {5, "e"}, {900, "theirs"}}));
+  Check();
+}
+
+TEST_F(LandingOverwriteTest, AnOverwriteThatWasRolledBackTakesNothing) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  const spec::SnapshotId before = Head();
+  Overwrite({{900, "theirs", "x"}});
+  SetHead(before);
+  world_.Append({{3, "c", "y"}});
+  Run();
+  world_.ExpectComplete();
+}
+
+TEST_F(LandingOverwriteTest, IsOnlySaidUnlessTheTableSaysApply) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(table::CommitUpdates(
+                  table,
+                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                    return std::vector<spec::TableUpdate>{
+                        spec::update::RemoveProperties{{ingest::kOnReplacePartitionsProperty}}};
+                  },
+                  *world_.clock),
+              IsOk());
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  Overwrite({{900, "theirs", "x"}});
+  world_.Append({{3, "c", "y"}});
+  Run();
+  world_.ExpectComplete({{900, "theirs"}});
+  EXPECT_THAT(world_.notices,
+              Contains(HasSubstr("replaced whole partitions, but rows of them may be left in 1 older")));
+}
+
+TEST_F(LandingOverwriteTest, RefusesAnotherWord) {
+  index::MemoryTable table(index::Partitioning::kByPart, {{ingest::kOnReplacePartitionsProperty, "ignore"}});
+  EXPECT_THAT(ingest::FindOnReplacePartitions(*table.table.metadata()), IsError(ErrorCode::kInvalidTable, "ignore"));
+}
+
+TEST_F(LandingOverwriteTest, LandingFilesAreDrainedOnceOthersThinkInPartitions) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run(LandingMode::kAuto);
+  EXPECT_EQ(NumLanded(), 1u);
+  DeleteByKey(2, "y");
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::CommitForeign(
+                  table,
+                  [&](const table::Table& base) -> Result<table::FileChanges> {
+                    table::FileChanges changes;
+                    FRAZIL_ASSIGN(changes.added_data_files,
+                                  index::WriteFiles(base, index::NewRows({{900, "theirs", "x"}}), false));
+                    changes.summary = {{"flink.job-id", "x"}};
+                    return changes;
+                  },
+                  *world_.clock),
+              IsOk());
+  const std::map<int64_t, int64_t> ids = world_.RowIds();
+  world_.Append({{3, "c", "x"}, {4, "d", "y"}});
+  PipelineOptions options = Options(LandingMode::kAuto);
+  int drained = 0;
+  options.drain_landing = [&] {
+    ++drained;
+    return Drain(world_.Table(), *world_.clock);
+  };
+  ASSERT_THAT(world_.Run(options), IsOk());
+  EXPECT_EQ(drained, 1);
+  EXPECT_EQ(NumLanded(), 0u);
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}, {3, "c"}, {4, "d"}, {900, "theirs"}}));
+  EXPECT_EQ(world_.RowIds().at(1), ids.at(1));
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("no landing files are written any more: snapshot")));
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("rows of 1 landing files were moved into the partitions")));
+}
+
+/// Whoever drains need not be the pipeline: what others deleted by partition stays deleted when the rows are moved, the
+/// deletes that come while they are moved as well.
+TEST_F(LandingOverwriteTest, DrainingStrikesOutWhatOthersDeletedByPartition) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "y"}, {4, "d", "x"}});
+  Run();
+  DeleteByKey(2, "y");
+  const std::map<int64_t, int64_t> ids = world_.RowIds();
+  EXPECT_EQ(world_.Rows().size(), 4u);  // no engine sees the row deleted
+  const auto racing = BeforeCommit(1, [&] { DeleteByKey(4, "x"); });
+  ASSERT_THAT(Drain(*table::Table::Load(racing, PipelineWorld::kName), *world_.clock), IsOk());
+  EXPECT_EQ(NumLanded(), 0u);
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}, {3, "c"}}));
+  EXPECT_EQ(world_.RowIds().at(3), ids.at(3));
+  Check();
+  // And what comes afterwards reaches the rows where they are now.
+  DeleteByKey(1, "x");
+  EXPECT_EQ(world_.Rows(), (Rows{{3, "c"}}));
+  world_.Append({{2, "again", "y"}});
+  Run();
+  EXPECT_EQ(world_.Rows(), (Rows{{2, "again"}, {3, "c"}}));
+}
+
+TEST_F(LandingOverwriteTest, AnEqualityDeleteThatLandingRowsMissedIsNotDangling) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  DeleteByKey(2, "y");
+  maintain::RewriteOptions options;
+  options.remove_dangling_deletes = true;
+  options.min_input_files = 100;
+  table::ProcedureContext context;
+  context.clock = world_.clock.get();
+  table::Table table = world_.Table();
+  ASSERT_THAT(maintain::RewriteDataFiles(table, options, context), IsOk());
+  ASSERT_THAT(Drain(world_.Table(), *world_.clock), IsOk());
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}}));
+}
+
+}  // namespace
+}  // namespace frazil::test
