@@ -100,7 +100,7 @@ class Broker(Server):
                                                       controller_port=controller_port, folder=folder))
         (folder / "log4j2.yaml").write_text(_LOG)
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        done = subprocess.run([*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c",
+        done = subprocess.run([*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c",
                                self.properties, *self._scram_users()], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         self._admin = None

@@ -40,6 +40,11 @@ Result<std::string> SetProperty(rd_kafka_conf_t* conf, const std::string& name, 
   return Fail(ErrorCode::kInvalidArgument, "Kafka client property {}: {}", name, text);
 }
 
+/// librdkafka ends its complaints with times and states of its own: "(after 0ms in state CONNECT, ...)".
+std::string WithoutState(std::string_view complaint) {
+  return std::string(complaint.substr(0, complaint.find(" (after ")));
+}
+
 }  // namespace
 
 ErrorCode CodeOfKafkaError(rd_kafka_resp_err_t code) {
@@ -102,7 +107,7 @@ void KafkaClient::OnLog(const rd_kafka_t* handle, int level, const char* facilit
   // What is broken the caller hears from the request that fails; all of it would be said again and again.
   Log::Debug("kafka: {} {}", facility, line);
   if (level <= kSyslogError && handle != nullptr) {
-    static_cast<const KafkaClient*>(rd_kafka_opaque(handle))->SetTrouble(std::string(line));
+    static_cast<const KafkaClient*>(rd_kafka_opaque(handle))->SetTrouble(WithoutState(line));
   }
 }
 
@@ -114,7 +119,7 @@ void KafkaClient::OnDelivered(rd_kafka_t* handle, const rd_kafka_message_t* mess
 void KafkaClient::OnError(rd_kafka_t* handle, int code, const char* reason, void* opaque) {
   static_cast<void>(handle);
   if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return;  // its cause was said before
-  static_cast<const KafkaClient*>(opaque)->SetTrouble(reason);
+  static_cast<const KafkaClient*>(opaque)->SetTrouble(WithoutState(reason));
 }
 
 void KafkaClient::SetTrouble(std::string text) const {
@@ -129,6 +134,8 @@ std::string KafkaClient::trouble() const {
 
 Error KafkaClient::ErrorOf(rd_kafka_resp_err_t code, const std::string& what, const char* text) const {
   std::string message = fmt::format("{}: {}", what, text != nullptr && *text != '\0' ? text : rd_kafka_err2str(code));
+  // Which of its steps librdkafka was waiting in tells nobody anything.
+  if (code == RD_KAFKA_RESP_ERR__TIMED_OUT) message = what + ": no answer";
   const ErrorCode kind = CodeOfKafkaError(code);
   const std::string last = trouble();
   if (kind == ErrorCode::kUnavailable && !last.empty() && message.find(last) == std::string::npos) {
