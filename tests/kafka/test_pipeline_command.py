@@ -36,6 +36,7 @@ def test_commands_reach_the_running_process(home, topic, config):
         running.commit_all(topic)
         _, (row,) = listed(home, config)
         assert (row["id"], row["state"], row["is_stale"], row["lag_records"]) == ("user-kv", "running", False, 0)
+        assert row["last_commit_ms"] > 1.7e12
         home.run("pipeline", "pause", "user-kv", "-c", config)
         running.wait_for(lambda status: status["state"] == "paused", "the pause")
         assert "paused" in home.run("pipeline", "show", "user-kv", "-c", config, "-o", "table").stdout
@@ -51,6 +52,10 @@ def test_commands_reach_the_running_process(home, topic, config):
         refused = home.run("pipeline", "reset-offsets", "user-kv", "--to", "earliest", "-c", config, check=False)
         assert refused.returncode == 3 and "is running" in refused.stderr
     assert home.run("pipeline", "pause", "user-kv", "-c", config, check=False).returncode == 3
+    # The next process knows from the table when the last commit was.
+    with Running(home, config) as running:
+        status = running.wait_for(lambda status: status["state"] == "running", "the start")
+        assert status["commits"] == 0 and status["last_commit_ms"] >= row["last_commit_ms"]
 
 
 def test_list_reads_table_and_broker_when_nothing_runs(home, topic, config):

@@ -9,6 +9,7 @@ import socket
 import threading
 
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation
 
 from engines import DuckDB, Frazil, PyIceberg
@@ -422,6 +423,13 @@ def test_a_bounded_run_ends_where_a_broker_is_silent(home, topic, registry):
     assert done.returncode == 3 and silent.bootstrap in done.stderr, done.stderr
 
 
+def bounds_are_known(topic) -> bool:
+    try:
+        return bool(topic.end())
+    except KafkaException:
+        return False
+
+
 def test_a_broker_that_falls_silent_is_waited_for(home, topic, registry, broker):
     topic.upsert(changes(17, 200))
     config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
@@ -432,6 +440,7 @@ def test_a_broker_that_falls_silent_is_waited_for(home, topic, registry, broker)
             running.wait_for(lambda status: status["state"] == "waiting" and topic.topic in status["reason"], "the reason")
         finally:
             broker.thaw()
+        wait_until(lambda: bounds_are_known(topic), 60, "the broker to lead its partitions again")
         topic.upsert(changes(18, 200))
         running.commit_all(topic, timeout=120)
     expect_equal(home, topic)

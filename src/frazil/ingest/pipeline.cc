@@ -163,6 +163,9 @@ Status Pipeline::Impl::StartOnce() {
   committed_ms_ = read_ms_ = start.committed_at_ms;
   board_.Change([&](PipelineStatus& status) {
     status.committed = start.positions;
+    // What an earlier process committed counts until there is something newer.
+    if (!status.last_commit_ms) status.last_commit_ms = start.committed_at_ms;
+    if (!status.valid_through_ms) status.valid_through_ms = start.valid_through_ms;
     status.commit_interval_ms = schedule_.interval().count();
   });
   ShowBuffer();

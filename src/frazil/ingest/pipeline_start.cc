@@ -212,7 +212,10 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
     }
     FRAZIL_TRY(committed);
   } else {
-    if (marker != effective.marker.pipelines.end()) result.committed_at_ms = marker->second.committed_at_ms;
+    if (marker != effective.marker.pipelines.end()) {
+      result.committed_at_ms = marker->second.committed_at_ms;
+      result.valid_through_ms = marker->second.valid_through_ms;
+    }
     notice(fmt::format("going on where the table stands with {}", source.description()));
   }
   return result;

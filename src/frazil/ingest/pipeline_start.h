@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "frazil/base/clock.h"
@@ -21,9 +22,10 @@ struct PipelineStartOptions {
 };
 
 struct PipelineStart {
-  SourcePositions positions;     ///< of every partition that the source has
-  bool is_first_ingest = false;  ///< no pipeline has a marker in the table yet
-  int64_t committed_at_ms = 0;   ///< the table stands at the positions since then
+  SourcePositions positions;                ///< of every partition that the source has
+  bool is_first_ingest = false;             ///< no pipeline has a marker in the table yet
+  int64_t committed_at_ms = 0;              ///< the table stands at the positions since then
+  std::optional<int64_t> valid_through_ms;  ///< every record up to this timestamp is in the table; none: not known
 };
 
 /// Finds out where a pipeline of a partitioned source goes on (ingest.md rule 5) and makes the table say so: a new one
