@@ -304,6 +304,7 @@ void Upserts(benchmark::State& state) {
     }
     Must(index->WaitForMerges());
     const double merges = OfOthers() - others_before;
+    Must(index->Checkpoint());  // for the size on disk; not part of the times
     const auto upserts = static_cast<double>(num_upserts) / 1e6;
     state.counters["load_M/s"] = static_cast<double>(num_loaded) / 1e6 / load;
     state.counters["look_up_M/s"] = upserts / look_up;
