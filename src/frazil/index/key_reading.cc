@@ -7,7 +7,7 @@
 namespace frazil::index {
 
 std::string KeyReading(const spec::TableMetadata& metadata, const CanonicalKey& key) {
-  const std::string text = metadata.Property(spec::kNameMappingProperty, "");
+  std::string text = metadata.Property(spec::kNameMappingProperty, "");
   std::map<std::string, spec::FieldId> mapping;
   if (!text.empty()) {
     auto parsed = spec::ParseNameMapping(text);
