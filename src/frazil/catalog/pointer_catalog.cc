@@ -42,8 +42,9 @@ bool HoldsAssertCreate(const std::vector<spec::TableRequirement>& requirements) 
 }
 
 // A metadata file that is gone must not look like a table that is gone: CREATE IF NOT EXISTS would go on from there.
-Result<LoadedTable> ReadTable(const io::FileIO& io, const TableName& name, const std::string& location) {
-  auto metadata = ReadMetadataFile(io, location);
+Result<LoadedTable> ReadTable(const io::FileIO& io, MetadataCache& known, const TableName& name,
+                              const std::string& location) {
+  auto metadata = known.Read(io, location);
   if (metadata) return LoadedTable{*std::move(metadata), location};
   if (metadata.error().code() == ErrorCode::kNotFound) {
     return Fail(ErrorCode::kInvalidTable, "metadata file of table {} is missing: {}", name.ToString(), location);
@@ -73,7 +74,7 @@ Result<std::string> PointerCatalog::FindTable(const TableName& name) const {
 
 Result<LoadedTable> PointerCatalog::LoadTable(const TableName& name) const {
   FRAZIL_ASSIGN(const std::string location, FindTable(name));
-  return ReadTable(*io_, name, location);
+  return ReadTable(*io_, metadata_, name, location);
 }
 
 Status PointerCatalog::CheckCreatable(const TableName& name) const {
@@ -126,6 +127,7 @@ Result<LoadedTable> PointerCatalog::CommitTable(const TableName& name,
   FRAZIL_ASSIGN(const std::string location, WriteMetadataFile(*io_, *metadata, base->metadata_location));
   FRAZIL_TRY(Settle(name, location, SwapPointer(name, base->metadata_location, location)));
   const LoadedTable next{std::move(metadata), location};
+  metadata_.Keep(*io_, next);
   if (next.metadata->BoolProperty("write.metadata.delete-after-commit.enabled", false)) {
     DeleteQuietly(FallenOffTheLog(*base, next));
   }

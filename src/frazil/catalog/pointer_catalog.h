@@ -6,6 +6,7 @@
 
 #include "frazil/base/clock.h"
 #include "frazil/catalog/catalog.h"
+#include "frazil/catalog/metadata_cache.h"
 #include "frazil/catalog/pointer_store.h"
 #include "frazil/catalog/table_places.h"
 
@@ -55,6 +56,7 @@ class PointerCatalog : public Catalog, public TablePlaces {
   std::unique_ptr<PointerStore> store_;
   std::shared_ptr<io::FileIO> io_;
   Clock& clock_;
+  mutable MetadataCache metadata_;
 };
 
 }  // namespace frazil::catalog

@@ -8,6 +8,7 @@
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
+#include "frazil/cli/writing_progress.h"
 #include "frazil/io/counting_file_io.h"
 #include "frazil/maintain/procedures.h"
 #include "frazil/spec/schema.h"
@@ -158,6 +159,7 @@ Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   session.budget = memory;
   session.state_directory = settings->home() + "/state";
   session.on_notice = [this](const std::string& line) { Say(line); };
+  session.on_writing = ShowWriting(options_, memory->limit_bytes());
   return sql::Session::Make(std::move(session));
 }
 

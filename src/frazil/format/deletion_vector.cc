@@ -35,14 +35,14 @@ Status CheckPosition(int64_t position) {
   return {};
 }
 
-/// The values of a bitmap from `first` on, `kReadAhead` at a time; `take` says whether to go on.
+/// The values of a bitmap from `first` on, `read_ahead` at a time; `take` says whether to go on.
 template <typename Take>
-void ReadValues(const roaring_bitmap_t& bitmap, uint32_t first, const Take& take) {
+void ReadValues(const roaring_bitmap_t& bitmap, uint32_t first, const Take& take, uint32_t read_ahead = kReadAhead) {
   roaring_uint32_iterator_t iterator;
   roaring_init_iterator(&bitmap, &iterator);
   if (first > 0) roaring_move_uint32_iterator_equalorlarger(&iterator, first);
   uint32_t values[kReadAhead];
-  while (const uint32_t count = roaring_read_uint32_iterator(&iterator, values, kReadAhead)) {
+  while (const uint32_t count = roaring_read_uint32_iterator(&iterator, values, read_ahead)) {
     if (!take(std::span<const uint32_t>(values, count))) return;
   }
 }
@@ -238,17 +238,22 @@ spec::RowPosition DeletionVector::Max() const {
 void DeletionVector::PositionsIn(spec::RowPosition begin, spec::RowPosition end, std::vector<int64_t>& out) const {
   const int64_t first = std::max<int64_t>(begin.value(), 0);
   if (first >= end.value()) return;
+  // Few of the rows of a short range are deleted: what is read beyond its end is read for nothing.
+  const auto read_ahead = static_cast<uint32_t>(std::clamp<int64_t>((end.value() - first) / 8, 32, kReadAhead));
   for (auto it = bitmaps_.lower_bound(KeyOf(first)); it != bitmaps_.end(); ++it) {
     const uint32_t key = it->first;
     if (PositionOf(key, 0) >= end.value()) return;
-    ReadValues(*it->second, key == KeyOf(first) ? LowOf(first) : 0, [&](std::span<const uint32_t> lows) {
-      for (const uint32_t low : lows) {
-        const int64_t position = PositionOf(key, low);
-        if (position >= end.value()) return false;
-        out.push_back(position);
-      }
-      return true;
-    });
+    ReadValues(
+        *it->second, key == KeyOf(first) ? LowOf(first) : 0,
+        [&](std::span<const uint32_t> lows) {
+          for (const uint32_t low : lows) {
+            const int64_t position = PositionOf(key, low);
+            if (position >= end.value()) return false;
+            out.push_back(position);
+          }
+          return true;
+        },
+        read_ahead);
   }
 }
 

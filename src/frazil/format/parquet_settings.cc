@@ -18,7 +18,6 @@ namespace {
 
 using parquet::Compression;
 
-constexpr std::string_view kPrefix = "write.parquet.";
 constexpr std::string_view kDictionaryPrefix = "write.parquet.dict-encoding-enabled.column.";
 constexpr std::string_view kBloomPrefix = "write.parquet.bloom-filter-enabled.column.";
 constexpr std::string_view kBloomFppPrefix = "write.parquet.bloom-filter-fpp.column.";
@@ -136,11 +135,11 @@ Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::st
   if (const auto codec = Find(properties, "write.parquet.compression-codec")) {
     FRAZIL_ASSIGN(settings.codec, ParseCodec(*codec));
   }
-  const std::map<std::string, int64_t*> sizes = {{"row-group-size-bytes", &settings.row_group_bytes},
-                                                 {"page-size-bytes", &settings.page_bytes},
-                                                 {"page-row-limit", &settings.page_rows},
-                                                 {"dict-size-bytes", &settings.dictionary_bytes},
-                                                 {"bloom-filter-max-bytes", &settings.bloom_bytes}};
+  const std::map<std::string, int64_t*> sizes = {{"write.parquet.row-group-size-bytes", &settings.row_group_bytes},
+                                                 {"write.parquet.page-size-bytes", &settings.page_bytes},
+                                                 {"write.parquet.page-row-limit", &settings.page_rows},
+                                                 {"write.parquet.dict-size-bytes", &settings.dictionary_bytes},
+                                                 {"write.parquet.bloom-filter-max-bytes", &settings.bloom_bytes}};
   for (const auto& [property, value] : properties) {
     if (property == kDeltaIntegers) {
       FRAZIL_ASSIGN(settings.delta_integers, ParseBool(property, value));
@@ -157,11 +156,8 @@ Result<ParquetSettings> ParseParquetSettings(const std::map<std::string, std::st
         return Fail(ErrorCode::kInvalidArgument, "{} must be v1 or v2, but is: {}", property, value);
       }
       settings.page_v2 = value == "v2";
-    } else if (property.starts_with(kPrefix)) {
-      const auto size = sizes.find(property.substr(kPrefix.size()));
-      if (size != sizes.end()) {
-        FRAZIL_ASSIGN(*size->second, ParsePositive(property, value));
-      }
+    } else if (const auto size = sizes.find(property); size != sizes.end()) {
+      FRAZIL_ASSIGN(*size->second, ParsePositive(property, value));
     }
   }
   FRAZIL_TRY(ParseBloomSettings(properties, settings));

@@ -1,29 +1,9 @@
 #include "frazil/io/memory_file_io.h"
 
-#include <cstring>
-
-#include "frazil/io/read_range.h"
+#include "frazil/io/memory_input_file.h"
 
 namespace frazil::io {
 namespace {
-
-class MemoryInputFile : public InputFile {
- public:
-  MemoryInputFile(std::string path, std::shared_ptr<const Bytes> bytes)
-      : path_(std::move(path)), bytes_(std::move(bytes)) {}
-
-  const std::string& path() const override { return path_; }
-  int64_t size_bytes() const override { return static_cast<int64_t>(bytes_->size()); }
-  Status ReadAt(int64_t offset, std::span<std::byte> out) const override {
-    FRAZIL_TRY(CheckReadRange(offset, out.size(), size_bytes(), path_));
-    if (!out.empty()) std::memcpy(out.data(), bytes_->data() + offset, out.size());
-    return {};
-  }
-
- private:
-  std::string path_;
-  std::shared_ptr<const Bytes> bytes_;
-};
 
 Error Exists(const std::string& path) { return Error(ErrorCode::kAlreadyExists, "file exists: " + path); }
 Error NotFound(const std::string& path) { return Error(ErrorCode::kNotFound, "file not found: " + path); }
@@ -65,7 +45,7 @@ Result<std::unique_ptr<InputFile>> MemoryFileIO::Open(const std::string& path) c
   std::lock_guard lock(mutex_);
   const auto found = files_.find(path);
   if (found == files_.end()) return tl::unexpected(NotFound(path));
-  return std::make_unique<MemoryInputFile>(path, found->second.bytes);
+  return MakeMemoryInputFile(path, found->second.bytes);
 }
 
 Result<std::unique_ptr<OutputFile>> MemoryFileIO::Create(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
+#include <arrow/util/bit_util.h>
 
 #include "frazil/scan/deleted_rows.h"
 #include "frazil/scan/file_columns.h"
@@ -31,6 +32,11 @@ class FileReader::Impl {
     FRAZIL_ASSIGN(FileColumns file_columns,
                   FileColumns::Make(plan_, task_, columns_, [&](spec::FieldId id) { return rows_->HasField(id); }));
     file_columns_.emplace(std::move(file_columns));
+    schema_ = file_columns_->schema();
+    if (columns_.is_deleted) {
+      FRAZIL_ASSIGN(schema_,
+                    Checked(schema_->AddField(schema_->num_fields(), arrow::field("_deleted", arrow::boolean()))));
+    }
     return rows_->Start(file_columns_->wanted());
   }
 
@@ -40,18 +46,37 @@ class FileReader::Impl {
       if (!batch) return nullptr;
       FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> rows,
                     file_columns_->Complete(*batch->rows, RowPositions::From(batch->first_row)));
-      FRAZIL_ASSIGN(rows, DropDeleted(std::move(rows), batch->first_row));
+      deleted_here_.clear();
+      deleted_.PositionsIn(spec::RowPosition(batch->first_row), spec::RowPosition(batch->first_row + rows->num_rows()),
+                           deleted_here_);
+      if (columns_.is_deleted) {
+        FRAZIL_ASSIGN(rows, MarkDeleted(*rows, batch->first_row));
+      } else {
+        FRAZIL_ASSIGN(rows, DropDeleted(std::move(rows), batch->first_row));
+      }
       if (rows->num_rows() > 0) return rows;
     }
   }
 
-  std::shared_ptr<arrow::Schema> schema() const { return file_columns_->schema(); }
+  std::shared_ptr<arrow::Schema> schema() const { return schema_; }
   bool HasOwn(spec::FieldId id) const { return rows_->has_field_ids() && rows_->HasField(id); }
 
  private:
+  template <typename T>
+  Result<T> Checked(arrow::Result<T> result) const {
+    FRAZIL_TRY(CheckArrow(result.status(), task_.data_file.file.file_path));
+    return std::move(result).ValueUnsafe();
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> MarkDeleted(const arrow::RecordBatch& rows, int64_t first_row) const {
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::Buffer> bits, Checked(arrow::AllocateEmptyBitmap(rows.num_rows())));
+    for (const int64_t position : deleted_here_) arrow::bit_util::SetBit(bits->mutable_data(), position - first_row);
+    arrow::ArrayVector columns = rows.columns();
+    columns.push_back(std::make_shared<arrow::BooleanArray>(rows.num_rows(), bits));
+    return arrow::RecordBatch::Make(schema_, rows.num_rows(), std::move(columns));
+  }
+
   Result<std::shared_ptr<arrow::RecordBatch>> DropDeleted(std::shared_ptr<arrow::RecordBatch> rows, int64_t first_row) {
-    deleted_here_.clear();
-    deleted_.PositionsIn(spec::RowPosition(first_row), spec::RowPosition(first_row + rows->num_rows()), deleted_here_);
     if (deleted_here_.empty()) return rows;
     std::vector<int64_t> kept;
     kept.reserve(static_cast<size_t>(rows->num_rows()));
@@ -81,6 +106,7 @@ class FileReader::Impl {
   std::shared_ptr<EqualityDeletes> equality_;
   format::DeletionVector deleted_;
   std::optional<FileColumns> file_columns_;
+  std::shared_ptr<arrow::Schema> schema_;
   std::unique_ptr<RowSource> rows_;
   std::vector<int64_t> deleted_here_;
 };

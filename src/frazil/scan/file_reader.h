@@ -16,13 +16,14 @@ struct ReadColumns {
   std::vector<spec::FieldId> fields;  ///< top-level columns of the plan's schema
   bool row_lineage = false;           ///< `_row_id`, `_last_updated_sequence_number` (effective values, section 5.2)
   bool position = false;              ///< `_pos`: ordinal in the file before any delete
+  bool is_deleted = false;            ///< `_deleted`: rows that deletes hide come too, and this says which they are
   static ReadColumns All(const spec::Schema& schema);
   bool operator==(const ReadColumns&) const = default;
 };
 
 class EqualityDeletes;
 
-/// Reads the live rows of one planned file, Parquet or Avro: minus its vector, position and equality deletes, with
+/// Reads the live rows (is_deleted: all) of one planned file, Parquet or Avro: minus its vector, position and equality deletes, with
 /// defaults, promotions, renamed and nested fields by id, identity-partition constants (spec sections 4.5, 5.2, 6.12).
 /// The plan must outlive it.
 ///
@@ -37,7 +38,7 @@ class FileReader {
                                                   std::shared_ptr<EqualityDeletes> equality_deletes = nullptr);
   ~FileReader();
 
-  /// The next live rows, null at the end. Never an empty batch.
+  /// The next rows, null at the end. Never an empty batch.
   Result<std::shared_ptr<arrow::RecordBatch>> Next();
   std::shared_ptr<arrow::Schema> schema() const;
   /// Whether the file has the column under its own id, so that it comes neither from the table's name mapping nor from a

@@ -1,5 +1,6 @@
 #include "frazil/sql/create_request.h"
 
+#include <cmath>
 #include <set>
 
 #include "frazil/spec/ascii.h"
@@ -85,7 +86,15 @@ Result<spec::Value> DefaultOf(const std::string& column, const spec::Type& type,
   if (!type.is_primitive()) {
     return Fail(ErrorCode::kNotSupported, "only columns of primitive types can have a default: {}", column);
   }
-  auto value = spec::ParseValue(type, *literal.text);
+  // A number may have its sign written out.
+  const bool has_plus = type.id() != spec::TypeId::kString && literal.text->starts_with('+');
+  auto value = spec::ParseValue(type, std::string_view(*literal.text).substr(has_plus ? 1 : 0));
+  const double* large = value ? std::get_if<double>(&*value) : nullptr;
+  const float* small = value ? std::get_if<float>(&*value) : nullptr;
+  if ((large != nullptr && !std::isfinite(*large)) || (small != nullptr && !std::isfinite(*small))) {
+    // JSON has no such number: other engines, and we, would read null.
+    return Fail(ErrorCode::kInvalidArgument, "default of column {} must be a finite number: {}", column, *literal.text);
+  }
   if (value) return value;
   return Fail(ErrorCode::kInvalidArgument, "default of column {} is no {}: {}", column, TypeText(type), *literal.text);
 }

@@ -108,7 +108,7 @@ Result<Written> WriteRows(const std::string& query, const table::Table& staged, 
   }
   FRAZIL_ASSIGN(const std::string text,
                 RewriteQuery(fmt::format("SELECT {} FROM ({}\n) AS frazil_source({})", values, query, names)));
-  FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged));
+  FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged, engine.memory_limit_bytes()));
   FRAZIL_ASSIGN(auto rows, engine.Run(text));
   Written written;
   for (;;) {
@@ -117,6 +117,7 @@ Result<Written> WriteRows(const std::string& query, const table::Table& staged, 
     if (!*batch) break;
     FRAZIL_TRY(writer.Write(**batch));
     written.num_rows += (*batch)->num_rows();
+    engine.ReportWritten(written.num_rows);
   }
   FRAZIL_ASSIGN(written.files, writer.Finish());
   return written;

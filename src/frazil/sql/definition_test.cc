@@ -88,6 +88,40 @@ TEST_F(DefinitionTest, ShowCreateTableMakesTheSameTable) {
   EXPECT_EQ(after->default_spec().fields(), expected.fields()) << script;
 }
 
+TEST_F(DefinitionTest, ShowCreateTablePrintsDefaultsOfEveryTypeAsLiterals) {
+  Do(R"(create table t (
+          b boolean default false, i int default -7, l bigint default 9223372036854775807, f float default 1.5,
+          d double default -2.5e-10, big double default 1e300,
+          price decimal(9,2) default 1.5, whole decimal(38,0) default -99999999999999999999999999999999999999,
+          born date default date '1969-12-31', noon time default time '12:30:00.000001',
+          at timestamp default timestamp '2026-01-31 12:00:00.5', ntz timestamp_ntz default timestamp_ntz '1969-12-31 23:59:59',
+          ns timestamp_ns default '2026-01-31 12:00:00.123456789', tzns timestamptz_ns default '2026-01-31T12:00:00+02:00',
+          s string default 'it''s \\\\ "here"', empty string default '', u uuid default 'f79c3e09-677c-4bbd-a479-3f349cb785e7',
+          raw binary default x'00ff', none binary default x'', fx fixed(2) default x'abcd'))");
+  const std::string script = Text("show create table t");
+  for (const char* column :
+       {"b boolean DEFAULT false", "i int DEFAULT -7", "l bigint DEFAULT 9223372036854775807", "f float DEFAULT 1.5",
+        "big double DEFAULT 1e+300", "price decimal(9,2) DEFAULT 1.50", "born date DEFAULT DATE '1969-12-31'",
+        "noon time DEFAULT TIME '12:30:00.000001'", "at timestamp DEFAULT TIMESTAMP '2026-01-31 12:00:00.5+00:00'",
+        "ntz timestamp_ntz DEFAULT TIMESTAMP_NTZ '1969-12-31 23:59:59'",
+        "ns timestamp_ns DEFAULT '2026-01-31 12:00:00.123456789'", "raw binary DEFAULT X'00ff'",
+        "none binary DEFAULT X''", "fx fixed(2) DEFAULT X'abcd'"}) {
+    EXPECT_THAT(script, HasSubstr(std::string("  ") + column)) << script;
+  }
+  const spec::TableMetadataPtr before = Loaded("t").metadata;
+  Do("drop table t");
+  Do(script);
+  EXPECT_TRUE(Loaded("t").metadata->schema()->SameAs(*before->schema())) << script;
+  EXPECT_EQ(Text("show create table t"), script);
+}
+
+TEST_F(DefinitionTest, ADefaultThatJsonCannotHoldIsRefused) {
+  for (const char* value : {"'NaN'", "'-Infinity'", "1e400"}) {
+    EXPECT_THAT(ErrorOf(fmt::format("create table t (x double default {})", value)), HasSubstr("default of column x "))
+        << value;
+  }
+}
+
 TEST_F(DefinitionTest, AFailedStatementWritesNothing) {
   Do("create table t (id bigint not null, name string, n int) partitioned by (name)");
   Do("insert into t values (1, 'a', 2)");

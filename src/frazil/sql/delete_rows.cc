@@ -34,7 +34,7 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Delete& remove, NameRe
   };
   RowLevelChange change(target, resolver, engine,
                         {.statement = "DELETE",
-                         .property_name = "delete",
+                         .properties = kDeleteProperties,
                          .reads_other_rows = HasSubquery(remove.condition),
                          .is_repeatable = IsRepeatable(remove.condition)},
                         make);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "duckdb/planner/expression/bound_reference_expression.hpp"
+#include "duckdb/planner/filter/expression_filter.hpp"
+
 namespace frazil::sql {
 
 namespace {
@@ -60,6 +63,37 @@ bool FitsStruct(const spec::Type& wanted, const Columns& columns) {
   });
 }
 
+/// Whether DuckDB may compare constants that it has cast to the file's type instead of values cast to the table's.
+bool CastsFiltersExactly(const spec::Field& wanted, const MultiFileColumnDefinition& column) {
+  switch (wanted.type.id()) {
+    case TypeId::kDouble: return column.type.id() == LogicalTypeId::DOUBLE;
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampNs: return column.type.id() != LogicalTypeId::DATE;
+    case TypeId::kStruct: {
+      const Columns& children = column.children;
+      if (children.size() != wanted.type.fields().size()) return false;
+      for (size_t i = 0; i < children.size(); ++i) {
+        const spec::Field& child = wanted.type.fields()[i];
+        const bool is_same = !children[i].identifier.IsNull() &&
+                             children[i].GetIdentifierFieldId() == child.id.value() && children[i].name == child.name;
+        if (!is_same || !CastsFiltersExactly(child, children[i])) return false;
+      }
+      return true;
+    }
+    default: return true;
+  }
+}
+
+bool HashesAsWritten(const spec::Field& field) {
+  switch (field.type.id()) {
+    case TypeId::kBinary:
+    case TypeId::kFixed:
+    case TypeId::kFloat:
+    case TypeId::kDouble: return false;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 void AssignFieldIds(Columns& columns, const std::map<std::string, spec::FieldId>& name_mapping) {
@@ -80,24 +114,12 @@ const MultiFileColumnDefinition* FindColumn(const Columns& columns, spec::FieldI
   return found == columns.end() ? nullptr : &*found;
 }
 
-bool CastsFiltersExactly(const spec::Field& wanted, const MultiFileColumnDefinition& column) {
-  switch (wanted.type.id()) {
-    case TypeId::kDouble: return column.type.id() == LogicalTypeId::DOUBLE;
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampNs: return column.type.id() != LogicalTypeId::DATE;
-    case TypeId::kStruct: {
-      const Columns& children = column.children;
-      if (children.size() != wanted.type.fields().size()) return false;
-      for (size_t i = 0; i < children.size(); ++i) {
-        const spec::Field& child = wanted.type.fields()[i];
-        const bool is_same = !children[i].identifier.IsNull() &&
-                             children[i].GetIdentifierFieldId() == child.id.value() && children[i].name == child.name;
-        if (!is_same || !CastsFiltersExactly(child, children[i])) return false;
-      }
-      return true;
-    }
-    default: return true;
-  }
+duckdb::unique_ptr<duckdb::TableFilter> FilterForFile(const duckdb::TableFilter& filter, const spec::Field& column,
+                                                      const duckdb::LogicalType& type, const Columns& file_columns) {
+  const MultiFileColumnDefinition* local = FindColumn(file_columns, column.id);
+  if (local == nullptr || (CastsFiltersExactly(column, *local) && HashesAsWritten(column))) return filter.Copy();
+  return duckdb::make_uniq<duckdb::ExpressionFilter>(
+      filter.ToExpression(duckdb::BoundReferenceExpression(type, duckdb::idx_t{0})));
 }
 
 bool FitsParquetReader(const spec::Field& wanted, const MultiFileColumnDefinition& column) {

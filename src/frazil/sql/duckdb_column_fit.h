@@ -4,6 +4,7 @@
 #include <string>
 
 #include "duckdb/common/multi_file/multi_file_data.hpp"
+#include "duckdb/planner/table_filter.hpp"
 #include "frazil/spec/schema.h"
 
 namespace frazil::sql {
@@ -23,8 +24,13 @@ const duckdb::MultiFileColumnDefinition* FindColumn(const duckdb::vector<duckdb:
 /// session's zone or cut nanoseconds, so such files are read by ScanFileReader.
 bool FitsParquetReader(const spec::Field& wanted, const duckdb::MultiFileColumnDefinition& column);
 
-/// Whether DuckDB may compare constants that it has cast to the file's type instead of values cast to the table's: not for
-/// date and float, to which a timestamp or double loses something, nor inside nested columns that differ.
-bool CastsFiltersExactly(const spec::Field& wanted, const duckdb::MultiFileColumnDefinition& column);
+/// A filter on a column of the table as the reader of a file with `file_columns` may have it. Where DuckDB would compare
+/// constants that it has cast to the file's type, but must not (date and float, to which a timestamp or double loses
+/// something, and nested columns that differ), it is evaluated on values of the table's type. Nor does DuckDB ask Bloom
+/// filters then, which it must not where it hashes other bytes than writers do: of binary values their text, of a
+/// floating zero one of the two.
+duckdb::unique_ptr<duckdb::TableFilter> FilterForFile(
+    const duckdb::TableFilter& filter, const spec::Field& column, const duckdb::LogicalType& type,
+    const duckdb::vector<duckdb::MultiFileColumnDefinition>& file_columns);
 
 }  // namespace frazil::sql

@@ -9,6 +9,7 @@
 #include "duckdb/common/arrow/arrow_converter.hpp"
 #include "duckdb/common/file_system.hpp"
 #include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/main/client_config.hpp"
 #include "duckdb/main/client_context.hpp"
 #include "duckdb/main/client_data.hpp"
 #include "duckdb/main/config.hpp"
@@ -280,9 +281,28 @@ class EngineResult final : public QueryResult {
 
 // --- the engine -------------------------------------------------------------------------------------------------------
 
+/// While it lives DuckDB need not keep the order of rows.
+class Unordered {
+ public:
+  explicit Unordered(duckdb::Connection& connection) : connection_(connection) {
+    auto setting = connection_.Query("SELECT current_setting('preserve_insertion_order')");
+    keeps_order_ = !setting->HasError() && setting->GetValue(0, 0).GetValue<bool>();
+    if (keeps_order_) connection_.Query("SET preserve_insertion_order = false");
+  }
+  ~Unordered() {
+    if (keeps_order_) connection_.Query("SET preserve_insertion_order = true");
+  }
+  Unordered(const Unordered&) = delete;
+
+ private:
+  duckdb::Connection& connection_;
+  bool keeps_order_ = false;
+};
+
 class DuckEngine final : public Engine {
  public:
-  DuckEngine(const EngineOptions& options, NameResolver& resolver) : resolver_(resolver) {
+  DuckEngine(const EngineOptions& options, NameResolver& resolver)
+      : resolver_(resolver), on_written_(options.on_written), memory_limit_bytes_(options.memory_limit_bytes) {
     duckdb::DBConfig config;
     config.SetOptionByName("threads", duckdb::Value::BIGINT(options.threads));
     config.SetOptionByName("memory_limit", duckdb::Value(std::to_string(options.memory_limit_bytes) + "B"));
@@ -301,6 +321,13 @@ class DuckEngine final : public Engine {
     }
     Must("SET TimeZone = 'UTC'");
     Must(SparkMacros());
+    if (on_written_) {
+      // Counts; what is shown is up to who watches.
+      auto& settings = duckdb::ClientConfig::GetConfig(*connection_->context);
+      settings.enable_progress_bar = true;
+      settings.print_progress_bar = false;
+      settings.wait_time = 0;
+    }
   }
 
   ~DuckEngine() override { CloseOpenRows(); }
@@ -318,7 +345,9 @@ class DuckEngine final : public Engine {
         auto done = Send(std::move(statements[i]));
         if (done->HasError()) return Failed(done->GetErrorObject(), query);
       }
-      auto rows = SendAsSpark(std::move(statements.back()));
+      auto rows = statements.back()->type == duckdb::StatementType::COPY_STATEMENT
+                      ? SendUnordered(std::move(statements.back()))
+                      : SendAsSpark(std::move(statements.back()));
       if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
       auto open = std::make_shared<OpenRows>();
       open->rows = std::move(rows);
@@ -351,6 +380,14 @@ class DuckEngine final : public Engine {
     }
   }
 
+  void ReportWritten(int64_t num_rows) override {
+    if (!on_written_) return;
+    const double percent = connection_->context->GetQueryProgress().GetPercentage();
+    on_written_(num_rows, percent < 0 ? std::nullopt : std::optional(percent / 100));
+  }
+
+  int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
+
   void Interrupt() override { connection_->Interrupt(); }
 
  private:
@@ -367,6 +404,13 @@ class DuckEngine final : public Engine {
   unique_ptr<duckdb::QueryResult> Send(unique_ptr<duckdb::SQLStatement> statement) {
     WithTransaction([&] { NameRewriter(resolver_, *connection_->context).Rewrite(*statement); });
     return connection_->SendQuery(std::move(statement));
+  }
+
+  /// As Send(), for statements whose rows have no order but that of an ORDER BY: to write files in the order of the rows
+  /// DuckDB holds back what it has written out of turn, far beyond its memory limit.
+  unique_ptr<duckdb::QueryResult> SendUnordered(unique_ptr<duckdb::SQLStatement> statement) {
+    const Unordered unordered(*connection_);
+    return Send(std::move(statement));
   }
 
   /// As Send(), but text may be compared with numbers.
@@ -391,6 +435,8 @@ class DuckEngine final : public Engine {
   }
 
   NameResolver& resolver_;
+  const std::function<void(int64_t, std::optional<double>)> on_written_;
+  const int64_t memory_limit_bytes_;
   std::unique_ptr<duckdb::DuckDB> database_;
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;

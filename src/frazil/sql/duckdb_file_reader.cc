@@ -101,6 +101,11 @@ void ScanFileReader::AddPosition() {
   AddOutput({Source::kPosition}, "_pos", LogicalType::BIGINT);
 }
 
+void ScanFileReader::AddIsDeleted() {
+  read_.is_deleted = true;
+  AddOutput({Source::kIsDeleted}, "_deleted", LogicalType::BOOLEAN);
+}
+
 void ScanFileReader::AddConstant(duckdb::Value value) {
   LogicalType type = value.type();
   AddOutput({Source::kConstant, 0, std::move(value)}, "", std::move(type));
@@ -118,7 +123,7 @@ bool ScanFileReader::TryInitializeScan(duckdb::ClientContext&, duckdb::GlobalTab
 void ScanFileReader::PrepareScan(duckdb::ClientContext& context, duckdb::GlobalTableFunctionState&,
                                  duckdb::LocalTableFunctionState&) {
   const std::shared_ptr<arrow::Schema> rows_schema = OpenRows();
-  // FileReader's order: table columns, row id, sequence number, position.
+  // FileReader's order: table columns, row id, sequence number, position, whether deleted.
   const size_t lineage = read_.fields.size();
   const size_t position = lineage + (read_.row_lineage ? 2 : 0);
   for (Output& output : outputs_) {
@@ -127,6 +132,7 @@ void ScanFileReader::PrepareScan(duckdb::ClientContext& context, duckdb::GlobalT
       case Source::kRowId: output.arrow_column = lineage; break;
       case Source::kLastUpdatedSequenceNumber: output.arrow_column = lineage + 1; break;
       case Source::kPosition: output.arrow_column = position; break;
+      case Source::kIsDeleted: output.arrow_column = position + (read_.position ? 1 : 0); break;
       case Source::kConstant: break;
     }
   }

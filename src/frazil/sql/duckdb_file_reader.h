@@ -41,6 +41,7 @@ class ScanFileReader final : public duckdb::BaseFileReader {
   void AddRowId();
   void AddLastUpdatedSequenceNumber();
   void AddPosition();
+  void AddIsDeleted();
   void AddConstant(duckdb::Value value);
   /// Takes over the filters, whose indices are those of the added columns.
   void SetFilters(const duckdb::TableFilterSet& filters);
@@ -54,7 +55,7 @@ class ScanFileReader final : public duckdb::BaseFileReader {
                            duckdb::LocalTableFunctionState& local, duckdb::DataChunk& chunk) override;
 
  private:
-  enum class Source { kTable, kRowId, kLastUpdatedSequenceNumber, kPosition, kConstant };
+  enum class Source { kTable, kRowId, kLastUpdatedSequenceNumber, kPosition, kIsDeleted, kConstant };
   struct Output {
     Source source;
     size_t field = 0;                       ///< kTable: place in read_.fields

@@ -10,6 +10,7 @@
 #include "frazil/spec/table_metadata.h"
 #include "frazil/sql/key_indexes.h"
 #include "frazil/table/table.h"
+#include "frazil/table/vector_cache.h"
 
 namespace frazil::sql {
 
@@ -21,6 +22,7 @@ struct PinnedTable {
   const spec::Snapshot* snapshot = nullptr;
   spec::SchemaPtr schema;                                   ///< to read with (spec section 2.4)
   std::shared_ptr<scan::EqualityDeletes> equality_deletes;  ///< of the snapshot; shared by all scans of the query
+  std::shared_ptr<table::VectorCache> vectors;              ///< of the store; null: none is kept
   std::shared_ptr<KeyIndexes> key_indexes;                  ///< null: none
 };
 

@@ -1,6 +1,5 @@
 #include "frazil/sql/duckdb_text_comparison.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -31,6 +30,32 @@ std::optional<std::pair<std::string, std::string>> ComparedTypes(const std::stri
   if (middle == std::string::npos || end == std::string::npos || end < middle) return std::nullopt;
   const size_t second = middle + kMiddle.size();
   return std::pair(message.substr(kStart.size(), middle - kStart.size()), message.substr(second, end - second));
+}
+
+/// Where in the query the caret of a message stands: DuckDB says the place in no other way. Below the message is the line, of
+/// a long one the part around the caret, and the caret below that.
+std::optional<duckdb::idx_t> PlaceOfCaret(const std::string& message, const std::string& query) {
+  const size_t line = message.rfind("\nLINE ");
+  if (line == std::string::npos) return std::nullopt;
+  const size_t line_end = message.find('\n', line + 1);
+  const size_t caret = message.find('^', line_end == std::string::npos ? line : line_end);
+  const size_t text = message.find(": ", line);
+  if (line_end == std::string::npos || caret == std::string::npos || text == std::string::npos || text > line_end) {
+    return std::nullopt;
+  }
+  const size_t caret_line = message.rfind('\n', caret) + 1;
+  std::string shown = message.substr(text + 2, line_end - text - 2);
+  size_t column = (line + 1) + (caret - caret_line);  // of the message, as if the caret stood in the line
+  if (column < text + 2) return std::nullopt;
+  column -= text + 2;
+  if (shown.starts_with("...") && column >= 3) {
+    shown.erase(0, 3);
+    column -= 3;
+  }
+  if (shown.ends_with("...")) shown.resize(shown.size() - 3);
+  const size_t at = query.find(shown);
+  if (at == std::string::npos || column >= shown.size()) return std::nullopt;
+  return at + column;
 }
 
 /// What text becomes beside a value of this type; none: nothing.
@@ -87,10 +112,8 @@ class Search {
 
 bool CastTextWhereCompared(duckdb::SQLStatement& statement, const duckdb::ErrorData& error) {
   const auto types = ComparedTypes(error.RawMessage());
-  const auto position = error.ExtraInfo().find("position");
-  if (!types || position == error.ExtraInfo().end()) return false;
-  const std::string& digits = position->second;
-  if (digits.empty() || digits.size() > 9 || !std::all_of(digits.begin(), digits.end(), isdigit)) return false;
+  const auto place = PlaceOfCaret(error.Message(), statement.query);
+  if (!types || !place) return false;
   const bool is_text_left = types->first == "VARCHAR";
   if (!is_text_left && types->second != "VARCHAR") return false;
   const auto type = CounterpartOf(is_text_left ? types->second : types->first);
@@ -99,7 +122,7 @@ bool CastTextWhereCompared(duckdb::SQLStatement& statement, const duckdb::ErrorD
   if (inner->type == duckdb::StatementType::EXPLAIN_STATEMENT)
     inner = inner->Cast<duckdb::ExplainStatement>().stmt.get();
   if (inner->type != duckdb::StatementType::SELECT_STATEMENT) return false;
-  Search search(std::stoul(digits), is_text_left, *type);
+  Search search(*place, is_text_left, *type);
   search.Visit(*inner->Cast<duckdb::SelectStatement>().node);
   return search.is_found();
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,8 @@ struct EngineOptions {
   int threads = 1;
   int64_t memory_limit_bytes = int64_t{1} << 30;
   std::string temp_directory;  ///< empty: no spilling
+  /// Rows written, and the part of the query that is done (0 to 1; none: not known). May be empty.
+  std::function<void(int64_t num_rows, std::optional<double> query_part)> on_written;
 };
 
 /// DuckDB behind a plain interface: runs queries over the tables that a NameResolver finds.
@@ -36,6 +40,10 @@ class Engine {
   virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) = 0;
   /// Follows `USE`: where names without a namespace are looked for.
   virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
+  /// Tells who watches that a statement has written so many rows of the running query's answer.
+  virtual void ReportWritten(int64_t num_rows) = 0;
+  /// As given to Make().
+  virtual int64_t memory_limit_bytes() const = 0;
   virtual void Interrupt() = 0;
 };
 

@@ -74,7 +74,7 @@ class InsertChange final : public table::SnapshotChange {
     resolver_.Forget();
     FRAZIL_ASSIGN(const InsertQuery query, MakeInsertQuery(insert_, target_, engine_));
     FRAZIL_ASSIGN(const std::string text, RewriteQuery(query.ToString()));
-    FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(base));
+    FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(base, engine_.memory_limit_bytes()));
     Writing writing;
     auto rows = engine_.Run(text);
     if (!rows) return tl::unexpected<Error>(ExplainStoreError(std::move(rows).error()));
@@ -85,6 +85,7 @@ class InsertChange final : public table::SnapshotChange {
       if (!*batch) break;
       FRAZIL_TRY(writer.Write(**batch));
       writing.num_rows += (*batch)->num_rows();
+      engine_.ReportWritten(writing.num_rows);
     }
     FRAZIL_ASSIGN(writing.files, writer.Finish());
     writings_.push_back(std::move(writing));
@@ -145,7 +146,7 @@ Result<int64_t> ReplaceWhere(const statement::Insert& insert, const WriteTarget&
   };
   RowLevelChange change(target, resolver, engine,
                         {.statement = "INSERT OVERWRITE",
-                         .property_name = "delete",
+                         .properties = kDeleteProperties,
                          .reads_other_rows = true,
                          .is_repeatable = IsRepeatable(insert.source)},
                         make);

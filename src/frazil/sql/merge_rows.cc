@@ -264,10 +264,12 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Merge& merge, NameReso
     text += " " + clause.condition;
     for (const statement::Assignment& assignment : clause.assignments) text += " " + assignment.value;
   }
-  RowLevelChange change(
-      target, resolver, engine,
-      {.statement = "MERGE", .property_name = "merge", .reads_other_rows = true, .is_repeatable = IsRepeatable(text)},
-      [&](const table::Table&) { return MergeQuery(merge, target, engine).Make(); });
+  RowLevelChange change(target, resolver, engine,
+                        {.statement = "MERGE",
+                         .properties = kMergeProperties,
+                         .reads_other_rows = true,
+                         .is_repeatable = IsRepeatable(text)},
+                        [&](const table::Table&) { return MergeQuery(merge, target, engine).Make(); });
   FRAZIL_ASSIGN(const RowLevelChange::Counts counts, change.Commit());
   return MessageResult(fmt::format("merged into {}: {} rows updated, {} deleted, {} inserted", target.ToString(),
                                    counts.num_updated, counts.num_deleted, counts.num_inserted));

@@ -62,6 +62,18 @@ void NameResolver::Use(NamespaceReference place) {
   current_namespace_ = std::move(place.levels);
 }
 
+void NameResolver::KeepFiles(int64_t manifest_bytes, int64_t vector_bytes, MemoryBudget* budget) {
+  for (const auto& [name, catalog] : catalogs_) {
+    kept_[name] = {std::make_shared<table::ManifestCache>(catalog->file_io(), manifest_bytes),
+                   std::make_shared<table::VectorCache>(vector_bytes, budget)};
+  }
+}
+
+std::shared_ptr<table::VectorCache> NameResolver::VectorsOf(const std::string& catalog) const {
+  const auto found = kept_.find(catalog);
+  return found == kept_.end() ? nullptr : found->second.vectors;
+}
+
 void NameResolver::Forget() { pinned_.clear(); }
 
 std::string NameResolver::PinnedText() const {
@@ -77,6 +89,7 @@ Result<std::shared_ptr<table::Table>> NameResolver::Load(const std::string& cata
   FRAZIL_ASSIGN(auto catalog, Catalog(catalog_name));
   FRAZIL_ASSIGN(table::Table loaded, table::Table::Load(catalog, name));
   auto table = std::make_shared<table::Table>(std::move(loaded));
+  if (const auto kept = kept_.find(catalog_name); kept != kept_.end()) table->ShareManifests(kept->second.manifests);
   pinned_.emplace(key, table);
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "frazil/catalog/catalog.h"
 #include "frazil/table/table.h"
+#include "frazil/table/vector_cache.h"
 
 namespace frazil::sql {
 
@@ -51,6 +52,12 @@ class NameResolver {
   void SetKeyIndexes(std::shared_ptr<KeyIndexes> indexes) { key_indexes_ = std::move(indexes); }
   const std::shared_ptr<KeyIndexes>& key_indexes() const { return key_indexes_; }
 
+  /// What statements find in memory of those before: manifests of each catalog in `manifest_bytes`, vectors in
+  /// `vector_bytes` that come out of `budget` (may be null). Files never change, so nothing in there gets old.
+  void KeepFiles(int64_t manifest_bytes, int64_t vector_bytes, MemoryBudget* budget);
+  /// Null: none are kept.
+  std::shared_ptr<table::VectorCache> VectorsOf(const std::string& catalog) const;
+
   /// Lets go of all pinned tables: a new statement begins.
   void Forget();
   /// Whether a query asked for this table since Forget().
@@ -82,7 +89,13 @@ class NameResolver {
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
   std::string current_catalog_;
   catalog::Namespace current_namespace_;
+  struct KeptFiles {
+    std::shared_ptr<table::ManifestCache> manifests;
+    std::shared_ptr<table::VectorCache> vectors;
+  };
+
   std::shared_ptr<KeyIndexes> key_indexes_;
+  std::map<std::string, KeptFiles> kept_;  ///< by catalog
   std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
 };
 

@@ -18,7 +18,8 @@ namespace frazil::sql {
 /// Dropped without Finish() it leaves no file. One thread.
 class QueryRowWriter {
  public:
-  static Result<QueryRowWriter> Make(const table::Table& table);
+  /// `memory_limit_bytes`: of the session. What is open of a file is in memory, so row groups are small where that is.
+  static Result<QueryRowWriter> Make(const table::Table& table, int64_t memory_limit_bytes);
 
   /// `rows`: the table's columns in order (those of type unknown left out), then optionally `_row_id` and
   /// `_last_updated_sequence_number`. kInvalidArgument naming table and column when a required one holds a null.

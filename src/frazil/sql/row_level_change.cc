@@ -65,8 +65,7 @@ bool IsInPast(const spec::TableMetadata& metadata, const spec::Snapshot* head, s
 bool RowLevelChange::IsCopyOnWrite(const spec::TableMetadata& metadata) const {
   // Spark's default is copy on write for every version; ours is merge on read where vectors make it cheap.
   const char* by_default = metadata.format_version >= 3 ? "merge-on-read" : "copy-on-write";
-  return spec::EqualsAnyCase(metadata.Property("write." + options_.property_name + ".mode", by_default),
-                             "copy-on-write");
+  return spec::EqualsAnyCase(metadata.Property(options_.properties.mode, by_default), "copy-on-write");
 }
 
 Status RowLevelChange::Take(const arrow::RecordBatch& batch, bool forbids_repeats, Answer& answer,
@@ -205,16 +204,19 @@ Result<RowLevelChange::Answer> RowLevelChange::Ask(const table::Table& base, con
   std::optional<QueryRowWriter> writer;
   const bool is_copy_on_write = IsCopyOnWrite(metadata);
   if (query.has_values || is_copy_on_write) {
-    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base));
+    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base, engine_.memory_limit_bytes()));
   }
   {
     auto rows = engine_.Run(text);
+    int64_t num_rows = 0;
     if (!rows) return tl::unexpected<Error>(ExplainStoreError(std::move(rows).error()));
     for (;;) {
       auto batch = (*rows)->Next();
       if (!batch) return tl::unexpected<Error>(ExplainStoreError(std::move(batch).error()));
       if (!*batch) break;
       FRAZIL_TRY(Take(**batch, query.forbids_repeats, answer, writer ? &*writer : nullptr));
+      num_rows += (*batch)->num_rows();
+      engine_.ReportWritten(num_rows);
     }
   }
   answer.matched.clear();
@@ -241,8 +243,8 @@ bool RowLevelChange::MayKeep(const Answer& answer, const table::Table& base, con
   if (*answer.head == head->id) return true;
   // After a rollback rows that were not there may be back.
   if (!IsInPast(metadata, head, *answer.head)) return false;
-  const bool is_serializable = !spec::EqualsAnyCase(
-      metadata.Property("write." + options_.property_name + ".isolation-level", "serializable"), "snapshot");
+  const bool is_serializable =
+      !spec::EqualsAnyCase(metadata.Property(options_.properties.isolation_level, "serializable"), "snapshot");
   if (is_serializable && options_.reads_other_rows) return false;
   size_t num_found = 0;
   for (const table::LiveDataFile& file : live.data_files) {

@@ -35,6 +35,15 @@ struct RowLevelQuery {
   bool forbids_repeats = false;
 };
 
+/// The table properties that a kind of statement follows.
+struct RowLevelProperties {
+  const char* mode;             ///< merge-on-read or copy-on-write
+  const char* isolation_level;  ///< serializable or snapshot
+};
+inline constexpr RowLevelProperties kDeleteProperties{"write.delete.mode", "write.delete.isolation-level"};
+inline constexpr RowLevelProperties kUpdateProperties{"write.update.mode", "write.update.isolation-level"};
+inline constexpr RowLevelProperties kMergeProperties{"write.merge.mode", "write.merge.isolation-level"};
+
 /// A DELETE, UPDATE or MERGE of one table as a commit: the query is asked on the base, and its answer is committed by
 /// deletion vectors (merge on read) or by writing the touched files anew (copy on write).
 ///
@@ -45,8 +54,8 @@ struct RowLevelQuery {
 class RowLevelChange final : public table::SnapshotChange {
  public:
   struct Options {
-    std::string statement;      ///< "UPDATE", ...: for messages
-    std::string property_name;  ///< of `write.<name>.mode` and `.isolation-level`: delete, update, merge
+    std::string statement;  ///< "UPDATE", ...: for messages
+    RowLevelProperties properties;
     /// The statement looks at other rows of the table than the one it decides on (subqueries), or cannot be asked twice.
     bool reads_other_rows = false;
     bool is_repeatable = true;

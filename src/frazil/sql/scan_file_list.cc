@@ -6,14 +6,15 @@
 
 #include "duckdb/storage/statistics/node_statistics.hpp"
 #include "frazil/base/log.h"
+#include "frazil/scan/deleted_rows.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
 #include "frazil/sql/key_filter.h"
 
 namespace frazil::sql {
 
-ScanFileList::ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter)
-    : pinned_(std::move(pinned)), filter_(std::move(filter)) {}
+ScanFileList::ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter, RowsOfScan rows)
+    : pinned_(std::move(pinned)), filter_(std::move(filter)), rows_(rows) {}
 
 const table::ScanPlan& ScanFileList::plan() const {
   std::lock_guard lock(mutex_);
@@ -31,6 +32,7 @@ const table::ScanPlan& ScanFileList::plan() const {
     plan_ = std::make_unique<table::ScanPlan>(
         ValueOrThrow(table::PlanScan(*pinned_->table, pinned_->snapshot, filter_, pinned_->schema)));
   }
+  if (!vectors_) vectors_ = std::make_unique<table::PlanVectors>(pinned_->table->io(), *plan_, pinned_->vectors);
   return *plan_;
 }
 
@@ -45,7 +47,7 @@ Result<std::unique_ptr<table::ScanPlan>> ScanFileList::LookUpKeys() const {
   constexpr size_t kMaxKeys = 1000;  // beyond, pages are read so often that a scan is as good
   const spec::TableMetadata& metadata = *pinned_->metadata;
   // The index knows the keys of today's schema.
-  if (pinned_->key_indexes == nullptr || pinned_->snapshot == nullptr ||
+  if (pinned_->key_indexes == nullptr || pinned_->snapshot == nullptr || rows_ != RowsOfScan::kLive ||
       pinned_->schema->id() != metadata.schema()->id()) {
     return nullptr;
   }
@@ -75,8 +77,16 @@ Result<std::unique_ptr<table::ScanPlan>> ScanFileList::LookUpKeys() const {
   return plan;
 }
 
-duckdb::unique_ptr<ScanFileList> ScanFileList::WithFilter(expr::ExpressionPtr filter) const {
-  return duckdb::make_uniq<ScanFileList>(pinned_, expr::Expression::And(filter_, std::move(filter)));
+Result<std::shared_ptr<const format::DeletionVector>> ScanFileList::DeletedRowsOf(
+    const table::FileScanTask& task) const {
+  if (task.deletes.vector != nullptr && task.deletes.equality_deletes.empty()) return vectors_->For(task);
+  FRAZIL_ASSIGN(format::DeletionVector deleted,
+                scan::DeletedRows(pinned_->table->io(), *plan_, task, *pinned_->equality_deletes));
+  return std::make_shared<const format::DeletionVector>(std::move(deleted));
+}
+
+duckdb::unique_ptr<ScanFileList> ScanFileList::WithFilter(expr::ExpressionPtr filter, RowsOfScan rows) const {
+  return duckdb::make_uniq<ScanFileList>(pinned_, expr::Expression::And(filter_, std::move(filter)), rows);
 }
 
 duckdb::OpenFileInfo ScanFileList::GetFile(duckdb::idx_t index) const {
@@ -106,14 +116,16 @@ duckdb::unique_ptr<duckdb::NodeStatistics> ScanFileList::GetCardinality(duckdb::
   int64_t rows = 0;
   for (const table::FileScanTask& task : plan().tasks) {
     rows += task.data_file.file.record_count;
-    if (task.deletes.vector != nullptr) rows -= task.deletes.vector->file.record_count;
+    if (task.deletes.vector != nullptr && rows_ == RowsOfScan::kLive) {
+      rows -= task.deletes.vector->file.record_count;
+    }
   }
   auto estimate = static_cast<duckdb::idx_t>(std::max<int64_t>(rows, 0));
   return duckdb::make_uniq<duckdb::NodeStatistics>(estimate, estimate);
 }
 
 duckdb::unique_ptr<duckdb::MultiFileList> ScanFileList::Copy() const {
-  return duckdb::make_uniq<ScanFileList>(pinned_, filter_);
+  return duckdb::make_uniq<ScanFileList>(pinned_, filter_, rows_);
 }
 
 }  // namespace frazil::sql

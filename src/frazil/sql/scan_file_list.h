@@ -10,6 +10,7 @@
 #include "frazil/expr/expression.h"
 #include "frazil/sql/duckdb_scan.h"
 #include "frazil/sql/key_indexes.h"
+#include "frazil/table/plan_vectors.h"
 #include "frazil/table/scan_planner.h"
 
 namespace frazil::sql {
@@ -23,12 +24,18 @@ struct KeyLookup {
   std::atomic<int64_t> num_pages = 0;  ///< read so far
 };
 
+/// Which rows of the files a scan gives.
+enum class RowsOfScan {
+  kLive,
+  kLiveAndDeleted,  ///< `_deleted` is asked for: the key index, which knows live rows only, is of no use
+};
+
 /// The data files of a pinned table that may hold rows of a filter, as DuckDB's list of files. Planned when first asked
 /// for, so that the filters of a query come in time to prune manifests. Where the filter names whole keys and the key
 /// index of the snapshot is at hand, only the rows that it names are read. Immutable from outside; thread-safe.
 class ScanFileList final : public duckdb::MultiFileList {
  public:
-  ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter);
+  ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter, RowsOfScan rows);
 
   const PinnedTable& pinned() const { return *pinned_; }
   const expr::ExpressionPtr& filter() const { return filter_; }
@@ -36,7 +43,9 @@ class ScanFileList final : public duckdb::MultiFileList {
   const table::ScanPlan& plan() const;
   /// Null: files are scanned. Otherwise the rows of the plan's files; what the filter does not say of them is for DuckDB.
   KeyLookup* key_lookup() const;
-  duckdb::unique_ptr<ScanFileList> WithFilter(expr::ExpressionPtr filter) const;
+  /// Deleted positions of one of the plan's files, of deletes of all kinds.
+  Result<std::shared_ptr<const format::DeletionVector>> DeletedRowsOf(const table::FileScanTask& task) const;
+  duckdb::unique_ptr<ScanFileList> WithFilter(expr::ExpressionPtr filter, RowsOfScan rows) const;
 
   duckdb::vector<duckdb::OpenFileInfo> GetAllFiles() const override;
   duckdb::FileExpandResult GetExpandResult() const override;
@@ -52,8 +61,10 @@ class ScanFileList final : public duckdb::MultiFileList {
 
   const std::shared_ptr<const PinnedTable> pinned_;
   const expr::ExpressionPtr filter_;
+  const RowsOfScan rows_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<table::ScanPlan> plan_;
+  mutable std::unique_ptr<table::PlanVectors> vectors_;  ///< of plan_
   mutable std::unique_ptr<KeyLookup> key_lookup_;
 };
 

@@ -21,6 +21,9 @@ constexpr char kTimeZoneSetting[] = "spark.sql.session.timeZone";
 
 /// This part of the session's memory keeps footers and dictionaries of files that keys were looked up in.
 constexpr int64_t kKeyIndexCacheShare = 16;
+/// And these the manifests and vectors of each catalog for the statements to come.
+constexpr int64_t kManifestShare = 8;
+constexpr int64_t kVectorShare = 16;
 
 }  // namespace
 
@@ -36,6 +39,8 @@ class Session::Impl {
       resolver_.SetKeyIndexes(std::make_shared<KeyIndexes>(
           options.key_index_directory, options.memory_limit_bytes / kKeyIndexCacheShare, options.budget));
     }
+    resolver_.KeepFiles(options.memory_limit_bytes / kManifestShare, options.memory_limit_bytes / kVectorShare,
+                        options.budget);
     procedures_ = options.procedures;
     calls_.procedures = &procedures_;
     calls_.context.executor = options.executor;
@@ -45,8 +50,15 @@ class Session::Impl {
     calls_.context.stop = &stop_;
     calls_.context.on_notice = options.on_notice;
     calls_.context.on_progress = options.on_progress;
-    FRAZIL_ASSIGN(engine_,
-                  Engine::Make({options.threads, options.memory_limit_bytes, options.temp_directory}, resolver_));
+    EngineOptions engine{options.threads, options.memory_limit_bytes, options.temp_directory, {}};
+    if (options.on_writing) {
+      on_writing_ = options.on_writing;
+      engine.on_written = [this](int64_t num_rows, std::optional<double> query_part) {
+        written_ = WritingProgress{num_rows, query_part};
+        on_writing_(*written_);
+      };
+    }
+    FRAZIL_ASSIGN(engine_, Engine::Make(engine, resolver_));
     return engine_->SetDefault(resolver_.current_catalog(), resolver_.current_namespace());
   }
 
@@ -57,7 +69,11 @@ class Session::Impl {
     if (pieces.empty()) return MessageResult("");
     if (pieces.size() > 1) return Fail(ErrorCode::kInvalidArgument, "one statement at a time: {} given", pieces.size());
     FRAZIL_ASSIGN(auto statement, ParseStatement(pieces[0].text));
-    if (statement) return std::visit([this](const auto& ours) { return RunOurs(ours); }, *statement);
+    if (statement) {
+      auto result = std::visit([this](const auto& ours) { return RunOurs(ours); }, *statement);
+      EndProgress();
+      return result;
+    }
     FRAZIL_ASSIGN(std::string query, RewriteQuery(pieces[0].text));
     return engine_->Run(query);
   }
@@ -72,6 +88,13 @@ class Session::Impl {
   }
 
  private:
+  void EndProgress() {
+    if (!written_) return;
+    written_->is_over = true;
+    on_writing_(*written_);
+    written_.reset();
+  }
+
   AnyResult RunOurs(const statement::Insert& insert) {
     const std::string mode = settings_.Find(kOverwriteModeSetting).value_or("static");
     return Run(insert, resolver_, *engine_, spec::EqualsAnyCase(mode, "dynamic"));
@@ -152,6 +175,8 @@ class Session::Impl {
   table::ProcedureSet procedures_;
   CallEnvironment calls_;
   std::atomic<bool> stop_ = false;  ///< for procedures
+  std::function<void(const WritingProgress&)> on_writing_;
+  std::optional<WritingProgress> written_;  ///< by the running statement
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 #include "frazil/table/procedure.h"
 
 namespace frazil::sql {
+
+/// How far a statement that writes rows is.
+struct WritingProgress {
+  int64_t num_rows = 0;              ///< written so far
+  std::optional<double> query_part;  ///< done of the query that makes them, 0 to 1; none: not known
+  bool is_over = false;              ///< the statement has ended, well or not: nothing more comes
+};
 
 struct SessionOptions {
   /// By name; `default_catalog` names one of them.
@@ -33,6 +41,7 @@ struct SessionOptions {
   std::string state_directory;
   std::function<void(const std::string&)> on_notice;
   std::function<void(const table::ProcedureProgress&)> on_progress;
+  std::function<void(const WritingProgress&)> on_writing;  ///< now and then, on the session's thread; may be empty
 };
 
 /// One statement of a script and the line it starts on (1-based).

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "frazil/spec/single_value.h"
@@ -23,9 +24,24 @@ MadeUpTable OneText(std::string column, std::string text) {
   return table;
 }
 
-/// A default as DDL takes it.
-std::string LiteralText(const spec::Field& field) {
-  return QuotedText(spec::FormatValue(field.type, field.write_default));
+/// A default as DDL takes it, in Spark's spelling of a literal of the type.
+std::string LiteralText(const spec::Type& type, const spec::Value& value) {
+  const std::string text = spec::FormatValue(type, value);
+  switch (type.id()) {
+    case spec::TypeId::kBoolean:
+    case spec::TypeId::kInt:
+    case spec::TypeId::kLong:
+    case spec::TypeId::kDecimal: return text;
+    case spec::TypeId::kFloat:
+    case spec::TypeId::kDouble: return std::isalpha(static_cast<unsigned char>(text.back())) ? QuotedText(text) : text;
+    case spec::TypeId::kDate: return "DATE " + QuotedText(text);
+    case spec::TypeId::kTime: return "TIME " + QuotedText(text);
+    case spec::TypeId::kTimestamp: return "TIMESTAMP_NTZ " + QuotedText(text);
+    case spec::TypeId::kTimestampTz: return "TIMESTAMP " + QuotedText(text);
+    case spec::TypeId::kBinary:
+    case spec::TypeId::kFixed: return "X" + QuotedText(text);
+    default: return QuotedText(text);
+  }
 }
 
 /// The name that CREATE TABLE would give to the fields before `count` of a spec, so that only others are written out.
@@ -156,7 +172,7 @@ AnyResult Run(const statement::ShowCreateTable& show, NameResolver& resolver) {
     columns += fmt::format("{}\n  {} {}", columns.empty() ? "" : ",", QuotedIfNeeded(field.name),
                            TypeDefinitionText(field.type));
     if (field.required) columns += " NOT NULL";
-    if (!spec::IsNull(field.write_default)) columns += " DEFAULT " + LiteralText(field);
+    if (!spec::IsNull(field.write_default)) columns += " DEFAULT " + LiteralText(field.type, field.write_default);
     if (field.doc) columns += " COMMENT " + QuotedText(*field.doc);
   }
   std::string text = fmt::format("CREATE TABLE {} ({})\nUSING iceberg", name, columns);

@@ -51,7 +51,7 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Update& update, NameRe
   for (const statement::Assignment& assignment : update.assignments) text += " " + assignment.value;
   RowLevelChange change(target, resolver, engine,
                         {.statement = "UPDATE",
-                         .property_name = "update",
+                         .properties = kUpdateProperties,
                          .reads_other_rows = HasSubquery(text),
                          .is_repeatable = IsRepeatable(text)},
                         [&](const table::Table&) { return QueryOf(update, target, engine); });

@@ -24,6 +24,8 @@ class Table {
   const spec::TableMetadataPtr& metadata() const { return loaded_.metadata; }
   const std::string& metadata_location() const { return loaded_.metadata_location; }
   ManifestCache& manifests() const { return *manifests_; }
+  /// Reads manifests through this cache of the same store, which other tables may use too.
+  void ShareManifests(std::shared_ptr<ManifestCache> manifests) { manifests_ = std::move(manifests); }
 
   /// Loads the current metadata. kInvalidTable when the uuid changed (another table took the name).
   Status Refresh();

@@ -4,10 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "frazil/io/memory_input_file.h"
+
 namespace frazil::table {
 namespace {
 
 constexpr char kReferencedDataFile[] = "referenced-data-file";
+
+/// Puffins up to this size are read at once: footer and blobs of a small one are a handful of reads.
+constexpr int64_t kMaxBytesReadWhole = int64_t{256} << 10;
 
 }  // namespace
 
@@ -15,6 +20,7 @@ Status VectorReader::OpenPuffin(const std::string& path) {
   if (file_ && path_ == path) return {};
   file_.reset();
   FRAZIL_ASSIGN(auto file, io_.Open(path));
+  FRAZIL_ASSIGN(file, io::LoadIfSmall(std::move(file), kMaxBytesReadWhole));
   FRAZIL_ASSIGN(footer_, format::ReadPuffinFooter(*file));
   file_ = std::move(file);
   path_ = path;

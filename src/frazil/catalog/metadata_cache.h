@@ -1,0 +1,32 @@
+#pragma once
+
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "frazil/catalog/catalog.h"
+
+namespace frazil::catalog {
+
+/// Parsed metadata files by location: they never change, and those of tables with a long history take longer to parse than
+/// a small query to run. Holds one version of each of the few tables read or written last. Thread-safe.
+class MetadataCache {
+ public:
+  /// The metadata in the file, parsed at most once while it is kept; the file must still be there, of the same size.
+  /// ReadMetadataFile's errors.
+  Result<spec::TableMetadataPtr> Read(const io::FileIO& io, const std::string& location);
+  /// Keeps what was written to a file.
+  void Keep(const io::FileIO& io, const LoadedTable& written);
+
+ private:
+  struct Entry {
+    LoadedTable table;
+    int64_t file_size_bytes;
+  };
+  void Keep(Entry entry);
+
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // most recently used first
+};
+
+}  // namespace frazil::catalog

@@ -1,0 +1,49 @@
+#include "frazil/catalog/metadata_cache.h"
+
+#include "frazil/catalog/catalog_test_support.h"
+#include "frazil/catalog/memory_catalog.h"
+#include "frazil/catalog/metadata_file.h"
+#include "frazil/io/memory_file_io.h"
+
+namespace frazil::catalog {
+namespace {
+
+class MetadataCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_THAT(catalog_->CreateNamespace({"db"}, {}), IsOk());
+    spec::CreateTableRequest request;
+    request.schema = *spec::Schema::Make(spec::SchemaId{0},
+                                         {{spec::FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)}});
+    ASSERT_OK_AND_ASSIGN(table_, catalog_->CreateTable({{"db"}, "t"}, std::move(request)));
+  }
+
+  std::shared_ptr<io::MemoryFileIO> io_ = std::make_shared<io::MemoryFileIO>();
+  std::shared_ptr<Catalog> catalog_ = MakeMemoryCatalog("demo", "memory:/warehouse", io_);
+  LoadedTable table_;
+};
+
+TEST_F(MetadataCacheTest, AFileIsParsedOnce) {
+  MetadataCache cache;
+  ASSERT_OK_AND_ASSIGN(const auto first, cache.Read(*io_, table_.metadata_location));
+  ASSERT_OK_AND_ASSIGN(const auto second, cache.Read(*io_, table_.metadata_location));
+  EXPECT_EQ(first, second);
+}
+
+TEST_F(MetadataCacheTest, WhatWasWrittenIsKnown) {
+  MetadataCache cache;
+  cache.Keep(*io_, table_);
+  EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsOkAnd(table_.metadata));
+}
+
+TEST_F(MetadataCacheTest, AFileThatIsGoneOrAnotherIsNotFoundHere) {
+  MetadataCache cache;
+  ASSERT_THAT(cache.Read(*io_, table_.metadata_location), IsOk());
+  ASSERT_THAT(io_->Delete({table_.metadata_location}), IsOk());
+  EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsError(ErrorCode::kNotFound, "metadata.json"));
+  ASSERT_THAT(io_->WriteFile(table_.metadata_location, AsBytes(std::string_view("{}"))), IsOk());
+  EXPECT_FALSE(cache.Read(*io_, table_.metadata_location).has_value());
+}
+
+}  // namespace
+}  // namespace frazil::catalog
