@@ -118,7 +118,7 @@ def test_compact_prints_one_line_of_json_last(events):
     done = events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json")
     summary = last_line(done)
     assert summary["table"] == TABLE and summary["rewritten_data_files_count"] == 20 and summary["added_data_files_count"] == 1
-    assert summary["rows"] == len(before)
+    assert summary["rows"] == len(before) and isinstance(summary["seconds"], float)
     again = last_line(events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json"))
     assert (again["rewritten_data_files_count"], again["groups"], again["commits"]) == (0, 0, 0), "a fixed point"
     assert rows(events) == before
@@ -189,6 +189,12 @@ def test_only_snapshots_that_were_shown_are_expired(events):
     [run, *_] = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
     reasons = frames(events.run("maintain", "history", TABLE, "--run", run["run"], "-o", "jsonl", "-q"))
     assert reasons and all(row["reason"].startswith("freed by the expiry of snapshot ") for row in reasons)
+
+
+@pytest.mark.parametrize("command", ["expire", "clean-orphans"])
+def test_a_pace_must_be_above_zero(events, command):
+    done = events.run(command, TABLE, "--max-deletes-per-second", "0", check=False)
+    assert done.returncode == 2 and "--max-deletes-per-second: must be a number above 0: 0" in done.stderr
 
 
 def test_a_slow_deletion_that_is_stopped_is_ended_by_the_next_run(events):

@@ -3,6 +3,7 @@
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
 #include "frazil/cli/option_check.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/maintain/remove_orphan_files.h"
 
 namespace frazil::cli {
@@ -93,10 +94,7 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
                    "More than 1,000 orphans and more than this part of the live files stop it (exit 5)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command
-      ->add_option("--max-deletes-per-second", options->max_deletes_per_second,
-                   "Spare the object store; default: as fast as it goes")
-      ->check(CLI::PositiveNumber);
+  AddPaceOption(*command, options->max_deletes_per_second);
   command->add_flag("--yes", options->yes, "Delete those that were listed (all, if no list is younger than a day)");
   command->footer(
       "Examples:\n"

@@ -26,7 +26,7 @@ Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
                  .Add("rows", result->rows_carried)
                  .Add("written_bytes", result->written_bytes)
                  .Add("commits", result->commits)
-                 .Add("seconds", fmt::format("{:.1f}", session->elapsed_seconds()))
+                 .Add("seconds", session->elapsed_seconds())
                  .Add("peak_memory_bytes", result->peak_memory_bytes)
                  .Print(context));
   return ExitCode::kOk;

@@ -3,6 +3,7 @@
 #include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
 #include "frazil/cli/option_check.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/maintain/expire_snapshots.h"
 
 namespace frazil::cli {
@@ -79,15 +80,11 @@ void AddExpireCommand(CLI::App& program, Action& action) {
       ->add_option("--older-than", options->older_than,
                    "Timestamp or age, such as 7d; default: history.expire.max-snapshot-age-ms")
       ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
-  command->add_option("--retain-last", options->retain_last, "Snapshots to keep in each branch")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--retain-last", options->retain_last, "Snapshots to keep in each branch")->check(IsPositive());
   command->add_option("--snapshot-id", options->snapshot_ids, "Expire this one whatever its age, may be repeated")
       ->allow_extra_args(false);
   command->add_flag("--clean-metadata", options->clean_metadata, "Also forget schemas and specs that nothing uses");
-  command
-      ->add_option("--max-deletes-per-second", options->max_deletes_per_second,
-                   "Spare the object store; default: as fast as it goes")
-      ->check(CLI::PositiveNumber);
+  AddPaceOption(*command, options->max_deletes_per_second);
   command->add_flag(
       "--yes", options->yes,
       "Expire those that were listed (all, if no list is younger than a day); without, it only lists them");

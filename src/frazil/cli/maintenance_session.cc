@@ -112,12 +112,18 @@ Summary& Summary::Add(const std::string& name, bool truth) {
   return *this;
 }
 
+Summary& Summary::Add(const std::string& name, double number) {
+  bare_in_json_.insert(columns_.size());
+  return Add(name, fmt::format("{:.1f}", number));
+}
+
 Status Summary::Print(Context& context) const {
   FRAZIL_ASSIGN(OutputFormat format, ParseOutputFormat(context.options().output));
   if (format == OutputFormat::kJson || format == OutputFormat::kJsonLines) {
     std::string line;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      line += (i == 0 ? "{" : ",") + JsonString(columns_[i].name) + ":" + JsonOf(row_[i]);
+      line += (i == 0 ? "{" : ",") + JsonString(columns_[i].name) + ":" +
+              (bare_in_json_.contains(i) ? std::get<std::string>(row_[i].value) : JsonOf(row_[i]));
     }
     fmt::print("{}}}\n", line);
     return {};

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,11 +50,13 @@ class Summary {
   Summary& Add(const std::string& name, int64_t number);
   Summary& Add(const std::string& name, const std::string& text);
   Summary& Add(const std::string& name, bool truth);
+  Summary& Add(const std::string& name, double number);  ///< with one digit behind the point
   Status Print(Context& context) const;
 
  private:
   std::vector<spec::Field> columns_;
   sql::DatumRow row_;
+  std::set<size_t> bare_in_json_;  ///< texts that are numbers
 };
 
 /// Prints rows; as JSON lines when JSON is asked for, so that a summary can follow.

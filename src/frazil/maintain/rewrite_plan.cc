@@ -218,10 +218,10 @@ std::vector<Candidates> Planner::ByLevel(const Bucket& bucket, std::vector<FileF
       levels.push_back({{file}, ""});  // alone: it shrinks, which is all that is wanted of it
     }
   }
-  if (num_merged == 0) {
+  if (num_merged == 0 && static_cast<int64_t>(files.size()) >= options_.min_input_files) {
     reason_to_wait = fmt::format(
-        "{} files to rewrite with {} bytes: fewer than min-input-files = {} of them have as many bytes "
-        "as the next larger one",
+        "{} files to rewrite with {} bytes: a larger one waits for as many bytes of smaller ones, of at least "
+        "min-input-files = {}",
         files.size(), all_bytes, options_.min_input_files);
   }
   return levels;

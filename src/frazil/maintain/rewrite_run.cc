@@ -278,6 +278,7 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
   // What rewriting cost where it was measured: decode, encode, zstd on text.
   constexpr double kBytesPerCpuSecond = 70e6;
   constexpr double kCpuSecondsPerFile = 0.001;  // opening, footer, decoders
+  constexpr double kSecondsPerCommit = 0.1;     // what is synced one after the other
   const Clock& clock = context.clock == nullptr ? Clock::System() : *context.clock;
   FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options, clock));
   RewritePlanReport report;
@@ -300,6 +301,10 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
       std::min({memory.size(), static_cast<size_t>(options.max_concurrent_file_group_rewrites), threads});
   for (size_t i = 0; i < lanes; ++i) report.expected_peak_memory_bytes += memory[i];
   report.expected_seconds = report.expected_cpu_seconds / static_cast<double>(std::max<size_t>(lanes, 1));
+  const auto max_commits = static_cast<size_t>(options.partial_progress ? options.partial_progress_max_commits : 1);
+  report.expected_seconds += kSecondsPerCommit * static_cast<double>(std::min(memory.size(), max_commits));
+  // The process is there already.
+  if (report.groups > 0) report.expected_peak_memory_bytes += MemoryBudget::ResidentBytes();
   if (context.budget != nullptr) {
     report.expected_peak_memory_bytes = std::min(report.expected_peak_memory_bytes, context.budget->limit_bytes());
   }
