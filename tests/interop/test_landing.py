@@ -1,6 +1,8 @@
 """Landing files: rows of a partitioned table in one file of a spec without fields. Every engine reads them, with a filter and
 without, and Spark changes and rewrites them."""
 
+import pytest
+
 from home import tombstone, upsert
 from table_layout import check_layout
 
@@ -60,4 +62,39 @@ def test_engines_read_change_and_rewrite_landing_files(home, all_engines):
     expect_equal(all_engines, rows.values())
     home.ingest([upsert({"id": 3}, name="after", n=2), upsert({"id": 500}, name="new", n=5)], "t.land")
     rows[3], rows[500] = (3, "after", 2), (500, "new", 5)
+    expect_equal(all_engines, rows.values())
+
+
+def test_partitions_that_spark_overwrites_take_their_landing_rows_along(home, all_engines):
+    """A dynamic overwrite does not reach landing files: our next commit does it. A static one fails until they are drained."""
+    rows = {i: (i, f"name {i}", i % 4) for i in range(20)}
+    home.ingest([upsert({"id": 999}, name="first", n=9)], "t.land", "--create", "--columns", COLUMNS, "--partition-by", "n")
+    rows[999] = (999, "first", 9)
+    home.sql("ALTER TABLE t.land SET TBLPROPERTIES ('frazil.write.landing' = 'always', "
+             "'frazil.landing.on-replace-partitions' = 'apply')")
+    home.ingest([upsert({"id": i}, name=name, n=n) for i, name, n in rows.values() if i < 999], "t.land")
+    assert landed(home) == [20]
+    spark = all_engines.spark
+    spark.sql("SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    try:
+        spark.sql("INSERT OVERWRITE {c}.t.land VALUES (100, 'theirs', 1)")
+    finally:
+        spark.sql("SET spark.sql.sources.partitionOverwriteMode = static")
+    rows[100] = (100, "theirs", 1)
+    expect_equal(all_engines, rows.values())  # nothing is gone yet
+    home.ingest([upsert({"id": 50}, name="after", n=1)], "t.land")
+    rows = {key: row for key, row in rows.items() if row[2] != 1 or key == 100}
+    rows[50] = (50, "after", 1)
+    expect_equal(all_engines, rows.values())
+
+    overwrite = "INSERT OVERWRITE {c}.t.land PARTITION (n = 2) SELECT 200L, 'static'"
+    with pytest.raises(Exception, match="some, but not all, rows match"):
+        spark.sql(overwrite)
+    expect_equal(all_engines, rows.values())
+    home.sql("CALL system.drain_landing('t.land')")
+    assert not landed(home)
+    expect_equal(all_engines, rows.values())
+    spark.sql(overwrite)
+    rows = {key: row for key, row in rows.items() if row[2] != 2}
+    rows[200] = (200, "static", 2)
     expect_equal(all_engines, rows.values())

@@ -36,7 +36,7 @@ struct BatchCommitOptions {
   LandingMode landing = LandingMode::kNever;  ///< the table's property goes before it
   Executor* executor = nullptr;
   StageCpu* stages = nullptr;
-  /// The key that the index is of. Null: rows in landing files that others deleted by equality are left alone.
+  /// The key that the index is of. Null: rows in landing files that others deleted by partition are left alone.
   const index::CanonicalKey* key = nullptr;
   /// What was struck out in landing files already; grows with each commit. Null: all is looked at.
   StruckOutLanded* struck_out_landed = nullptr;

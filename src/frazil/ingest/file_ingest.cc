@@ -120,7 +120,11 @@ class FileIngest {
   Status Commit() {
     FRAZIL_ASSIGN(std::vector<KeyChange> changes, Collapse(batch_, *schema_, *started_.key));
     BatchCommit commit(batch_, std::move(changes), pipeline_, *started_.index, schema_, clock_,
-                       {.landing = LandingMode::kNever, .executor = options_.executor, .stages = nullptr});
+                       {.landing = LandingMode::kNever,
+                        .executor = options_.executor,
+                        .stages = nullptr,
+                        .key = started_.key.get(),
+                        .struck_out_landed = &struck_out_landed_});
     FRAZIL_TRY(commit.Run(table_));
     done_.inserts += commit.resolution().num_inserts;
     done_.updates += commit.resolution().num_updates;
@@ -159,6 +163,7 @@ class FileIngest {
   const StartIndexOptions index_options_;
   spec::SchemaPtr schema_;
   StartedIndex started_;
+  StruckOutLanded struck_out_landed_;
   IngestProgress progress_;
   int64_t batch_start_ = 0;  // of the buffer that is being filled
   ChangeBatch batch_;        // the one being committed

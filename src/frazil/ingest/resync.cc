@@ -62,6 +62,7 @@ class Resync {
   PipelineIdentity pipeline_;
   PoisonGuard guard_;
   StartedIndex started_;
+  StruckOutLanded struck_out_landed_;
   spec::SchemaPtr schema_;
   ResyncReport report_;
   std::optional<int64_t> newest_timestamp_ms_;
@@ -223,7 +224,11 @@ Status Resync::Commit(const SourcePositions& end) {
   }
   FRAZIL_ASSIGN(std::vector<KeyChange> changes, Collapse(batch, *schema_, *started_.key));
   BatchCommit commit(batch, std::move(changes), pipeline_, *started_.index, schema_, clock_,
-                     {.landing = options_.landing, .executor = options_.index.executor, .stages = nullptr});
+                     {.landing = options_.landing,
+                      .executor = options_.index.executor,
+                      .stages = nullptr,
+                      .key = started_.key.get(),
+                      .struck_out_landed = &struck_out_landed_});
   FRAZIL_TRY(commit.Run(table_));
   report_.upserts += commit.resolution().num_inserts + commit.resolution().num_updates;
   report_.deletes += commit.resolution().num_deletes;
