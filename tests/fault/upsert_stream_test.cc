@@ -42,6 +42,28 @@ TEST(UpsertStream, TakesTheLastOfManyChangesAcrossRolledFiles) {
       .ExpectRows({{1, "f", ""}, {2, "b", ""}, {3, "d", ""}});
 }
 
+TEST(UpsertStream, SharesALandingBatchAmongThreads) {
+  Scenario scenario = Given({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "x"}, {4, "d", "z"}, {5, "e", "y"}},
+                            {.partitioning = Partitioning::kByPart, .properties = {}, .catalog = nullptr});
+  scenario.pipeline().set_landing(ingest::LandingMode::kAlways);
+  scenario.pipeline().ShareLanding(/*num_threads=*/3, /*min_rows=*/2);
+  scenario.Commit().ExpectDataFiles(2);  // two and three rows
+  scenario.Upsert({{1, "a2", "z"}, {3, "c2", "x"}, {5, "e2", "y"}, {6, "f", "x"}, {7, "g", "y"}, {8, "h", "z"}})
+      .Delete({2})
+      .Commit()
+      .ExpectVectors(1)  // of one of the first two files nothing is left
+      .Restart()
+      .Upsert({8, "h2", "x"})
+      .Commit()
+      .ExpectRows({{1, "a2", "z"},
+                   {3, "c2", "x"},
+                   {4, "d", "z"},
+                   {5, "e2", "y"},
+                   {6, "f", "x"},
+                   {7, "g", "y"},
+                   {8, "h2", "x"}});
+}
+
 TEST(UpsertStream, KeepsTheRowIdOfAnUpdateAndGivesANewOneAfterATombstone) {
   Scenario scenario = Given({{1, "a", ""}, {2, "b", ""}});
   scenario.Commit();

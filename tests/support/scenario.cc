@@ -216,9 +216,10 @@ Pipeline::Pipeline(table::Table table, Clock& clock, std::string id)
 
 Result<table::CommitOutcome> Pipeline::Commit(const std::vector<Change>& changes) {
   const ingest::ChangeBatch batch = BatchOf(changes, next_);
-  FRAZIL_ASSIGN(std::vector<ingest::KeyChange> collapsed, ingest::Collapse(batch, *index::TestSchema(), TestKey()));
-  ingest::BatchCommit commit(batch, std::move(collapsed), identity_, *index_, table_.metadata()->schema(), clock_,
-                             {.landing = landing_, .executor = nullptr, .stages = nullptr});
+  FRAZIL_ASSIGN(const ingest::CollapsedBatch collapsed, ingest::Collapse(batch, *index::TestSchema(), TestKey()));
+  ingest::BatchCommit commit(
+      batch, collapsed, identity_, *index_, table_.metadata()->schema(), clock_,
+      {.landing = landing_, .min_landing_rows = min_landing_rows_, .executor = executor_.get(), .stages = nullptr});
   FRAZIL_ASSIGN(const table::CommitOutcome outcome, commit.Run(table_));
   next_ = batch.ranges.at(0).end;
   return outcome;

@@ -59,6 +59,11 @@ class Pipeline {
   int64_t next() const { return next_; }  ///< changes of the stream that are in the table, as far as it knows
   void set_next(int64_t next) { next_ = next; }
   void set_landing(ingest::LandingMode landing) { landing_ = landing; }
+  /// Batches of so many rows a thread are shared.
+  void ShareLanding(int num_threads, int64_t min_rows) {
+    executor_ = std::make_unique<Executor>(num_threads);
+    min_landing_rows_ = min_rows;
+  }
   table::Table& table() { return table_; }
   index::KeyIndex& index() { return *index_; }
 
@@ -69,6 +74,8 @@ class Pipeline {
   std::unique_ptr<index::KeyIndex> index_;
   int64_t next_ = 0;
   ingest::LandingMode landing_ = ingest::LandingMode::kNever;
+  int64_t min_landing_rows_ = ingest::BatchFiles::kMinLandingRows;
+  std::unique_ptr<Executor> executor_;
 };
 
 /// A table, a pipeline that feeds it, and what should be in it. Checks everything after every step, in gtest's way:
@@ -110,6 +117,7 @@ class Scenario {
   /// All steps check this too; here for reading.
   Scenario& ExpectOneLiveVectorPerFile();
 
+  Pipeline& pipeline() { return *pipeline_; }
   table::Table& table() { return pipeline_->table(); }
   Clock& clock() { return *clock_; }
   /// id -> `_row_id` of the live rows.

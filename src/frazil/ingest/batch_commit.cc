@@ -8,18 +8,19 @@
 
 namespace frazil::ingest {
 
-BatchCommit::BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> changes, const PipelineIdentity& pipeline,
+BatchCommit::BatchCommit(const ChangeBatch& batch, const CollapsedBatch& collapsed, const PipelineIdentity& pipeline,
                          index::KeyIndex& index, spec::SchemaPtr schema, Clock& clock, BatchCommitOptions options,
                          std::optional<SchemaChange> schema_change)
     : batch_(batch),
-      changes_(std::move(changes)),
+      collapsed_(collapsed),
       pipeline_(pipeline),
       index_(index),
       schema_(std::move(schema)),
       clock_(clock),
       options_(options),
       schema_change_(std::move(schema_change)),
-      files_(batch_, changes_, schema_, options_.landing, options_.executor, clock_) {}
+      files_(batch_, collapsed_.hash_of_row, schema_, options_.landing, options_.min_landing_rows, options_.executor,
+             clock_) {}
 
 Status BatchCommit::CheckFence(const table::EffectiveMarker& marker) {
   fence_state_ = CompareToFence(marker, pipeline_, batch_.ranges);
@@ -92,7 +93,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
   {
     const StageTimer timer(options_.stages, "look-up");
     FRAZIL_TRY(index_.FollowTo(base, base.metadata()->current_snapshot(), {}));
-    FRAZIL_ASSIGN(resolution_, ResolveKeys(changes_, index_));
+    FRAZIL_ASSIGN(resolution_, ResolveKeys(collapsed_.changes, index_));
     FRAZIL_TRY(StrikeOutLanded(base));
   }
   CommittedRows rows;

@@ -33,7 +33,8 @@ struct SchemaChange {
 
 /// What is the same for all batches of a run. Pointers may be null.
 struct BatchCommitOptions {
-  LandingMode landing = LandingMode::kNever;  ///< the table's property goes before it
+  LandingMode landing = LandingMode::kNever;               ///< the table's property goes before it
+  int64_t min_landing_rows = BatchFiles::kMinLandingRows;  ///< of a file, where several threads write
   Executor* executor = nullptr;
   StageCpu* stages = nullptr;
   /// The key that the index is of. Null: rows in landing files that others deleted by partition are left alone.
@@ -50,8 +51,8 @@ struct BatchCommitOptions {
 /// or brought rows of the batch's keys, only those rows are struck out in them and written again. One thread.
 class BatchCommit : public table::SnapshotChange {
  public:
-  /// `schema`: of the batch's rows; the table's, after `schema_change` when there is one.
-  BatchCommit(const ChangeBatch& batch, std::vector<KeyChange> changes, const PipelineIdentity& pipeline,
+  /// Batch and `collapsed` must outlive it. `schema`: of the batch's rows; the table's, after `schema_change` when there is one.
+  BatchCommit(const ChangeBatch& batch, const CollapsedBatch& collapsed, const PipelineIdentity& pipeline,
               index::KeyIndex& index, spec::SchemaPtr schema, Clock& clock, BatchCommitOptions options = {},
               std::optional<SchemaChange> schema_change = std::nullopt);
 
@@ -83,7 +84,7 @@ class BatchCommit : public table::SnapshotChange {
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used);
 
   const ChangeBatch& batch_;
-  const std::vector<KeyChange> changes_;
+  const CollapsedBatch& collapsed_;
   const PipelineIdentity& pipeline_;
   index::KeyIndex& index_;
   const spec::SchemaPtr schema_;

@@ -51,6 +51,42 @@ int64_t BytesOf(const arrow::RecordBatch& batch, size_t num_rows) {
   return static_cast<int64_t>(static_cast<double>(arrow::util::TotalBufferSize(batch)) * share);
 }
 
+/// Rows `begin` to `end` of a sorted batch, as files of their own.
+struct Part {
+  std::vector<write::PartitionRange> partitions;
+  std::vector<spec::DataFile> files;
+  std::vector<write::RowLocation> locations;  ///< by row of the part
+};
+
+/// Encoding a file keeps one thread busy, so a large landing batch becomes a file a thread.
+std::vector<Part> LandingParts(int64_t num_rows, int64_t min_rows, const Executor* executor) {
+  const int64_t num_threads = executor == nullptr ? 1 : executor->num_threads();
+  const int64_t num_parts = std::clamp<int64_t>(num_rows / min_rows, 1, num_threads);
+  std::vector<Part> parts(static_cast<size_t>(num_parts));
+  for (int64_t i = 0; i < num_parts; ++i) {
+    parts[static_cast<size_t>(i)].partitions = {
+        {.tuple = {}, .begin = num_rows * i / num_parts, .end = num_rows * (i + 1) / num_parts}};
+  }
+  return parts;
+}
+
+/// Writes the part's rows of the sorted batch. Files of a part that failed are deleted.
+Status WritePart(const table::Table& base, const spec::SchemaPtr& schema, Executor* executor,
+                 const write::RowWriterOptions& options, const arrow::RecordBatch& sorted, Part& part) {
+  const int64_t begin = part.partitions.front().begin;
+  const int64_t end = part.partitions.back().end;
+  std::vector<write::PartitionRange> partitions = part.partitions;
+  for (write::PartitionRange& partition : partitions) {
+    partition.begin -= begin;
+    partition.end -= begin;
+  }
+  FRAZIL_ASSIGN(const std::unique_ptr<write::RowWriter> writer,
+                write::RowWriter::Make(base.io(), base.metadata(), schema, executor, options));
+  FRAZIL_TRY(writer->WriteGrouped(*sorted.Slice(begin, end - begin), partitions, &part.locations));
+  FRAZIL_ASSIGN(part.files, writer->Finish());
+  return {};
+}
+
 template <typename T>
 std::vector<T> Permuted(const std::vector<T>& values, const std::vector<uint32_t>& permutation) {
   if (permutation.empty()) return values;
@@ -162,28 +198,40 @@ Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, con
                            ? wanted_spec->fields().empty() && !metadata.default_spec().fields().empty()
                            : ShouldLand(landing, metadata, BytesOf(*batch_.rows, rows.size()), order.partitions.size());
   written.spec = written.is_landing ? spec::PartitionSpec(NextSpecId(metadata), {}) : metadata.default_spec();
+  std::vector<Part> parts;
   if (written.is_landing) {
     if (const spec::PartitionSpec* known = FindSpecByContent(metadata, written.spec)) written.spec = *known;
-    // Sorted by partition first, the rows do not have the table's own order.
-    order.partitions = {{.tuple = {}, .begin = 0, .end = static_cast<int64_t>(rows.size())}};
+    parts = LandingParts(static_cast<int64_t>(rows.size()), min_landing_rows_, executor_);
+  } else {
+    parts.emplace_back().partitions = std::move(order.partitions);
   }
+  // Sorted by partition first, rows that land do not have the table's own order.
   write::RowWriterOptions options{.spec = written.spec, .sort_order_id = {}};
   if (!written.is_landing && sort_order.is_sorted()) options.sort_order_id = sort_order.id;
 
   const std::vector<int64_t> sorted_rows = Permuted(rows, order.permutation);
   const std::vector<std::optional<spec::RowId>> sorted_ids = Permuted(row_ids, order.permutation);
   FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, RowsWithIds(*batch_.rows, sorted_rows, sorted_ids));
-  FRAZIL_ASSIGN(const std::unique_ptr<write::RowWriter> writer,
-                write::RowWriter::Make(base.io(), base.metadata(), schema_, executor_, options));
-  std::vector<write::RowLocation> locations;
-  FRAZIL_TRY(writer->WriteGrouped(*batch, order.partitions, &locations));
-  FRAZIL_ASSIGN(written.files, writer->Finish());
-  for (const spec::DataFile& file : written.files) written_.insert(file.file_path);
+  // Either parts or the partitions of the only part share the threads.
+  Executor* const inner = parts.size() > 1 ? nullptr : executor_;
+  const Status status = ParallelFor(
+      executor_, parts.size(), [&](size_t i) { return WritePart(base, schema_, inner, options, *batch, parts[i]); });
+  for (const Part& part : parts) {
+    for (const spec::DataFile& file : part.files) written_.insert(file.file_path);
+  }
+  FRAZIL_TRY(status);
 
   written.rows.resize(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const size_t original = order.permutation.empty() ? i : order.permutation[i];
-    written.rows[original] = {.row = rows[original], .row_id = row_ids[original], .location = locations[i]};
+  size_t i = 0;
+  for (Part& part : parts) {
+    const auto first_file = static_cast<uint32_t>(written.files.size());
+    for (write::RowLocation location : part.locations) {
+      location.file += first_file;
+      const size_t original = order.permutation.empty() ? i : order.permutation[i];
+      written.rows[original] = {.row = rows[original], .row_id = row_ids[original], .location = location};
+      ++i;
+    }
+    std::move(part.files.begin(), part.files.end(), std::back_inserter(written.files));
   }
   LearnKeys(written);
   return written;
@@ -191,12 +239,6 @@ Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, con
 
 /// The index learns the keys of our own files from here instead of reading them back.
 void BatchFiles::LearnKeys(const WrittenFiles& written) {
-  if (hash_of_row_.empty()) {
-    hash_of_row_.resize(static_cast<size_t>(batch_.rows->num_rows()));
-    for (const KeyChange& change : changes_) {
-      if (change.last_row >= 0) hash_of_row_[static_cast<size_t>(change.last_row)] = change.hash;
-    }
-  }
   std::vector<index::KnownKeys*> keys_of_file;
   for (const spec::DataFile& file : written.files) {
     index::KnownKeys& keys = known_keys_[file.file_path];

@@ -38,13 +38,17 @@ struct CommittedRows {
 /// One thread.
 class BatchFiles {
  public:
-  /// The batch and the changes must outlive it. `executor` may be null.
-  BatchFiles(const ChangeBatch& batch, const std::vector<KeyChange>& changes, spec::SchemaPtr schema,
-             LandingMode landing, Executor* executor, Clock& clock)
+  /// Rows of a landing file below which it is not worth sharing among threads: every file more costs its readers.
+  static constexpr int64_t kMinLandingRows = 250'000;
+
+  /// The batch and the hashes of its rows' keys must outlive it. `executor` may be null.
+  BatchFiles(const ChangeBatch& batch, const std::vector<Hash96>& hash_of_row, spec::SchemaPtr schema,
+             LandingMode landing, int64_t min_landing_rows, Executor* executor, Clock& clock)
       : batch_(batch),
-        changes_(changes),
+        hash_of_row_(hash_of_row),
         schema_(std::move(schema)),
         landing_(landing),
+        min_landing_rows_(min_landing_rows),
         executor_(executor),
         clock_(clock) {}
 
@@ -83,15 +87,15 @@ class BatchFiles {
   static void AddFiles(const WrittenFiles& written, const spec::TableMetadata& metadata, CommittedRows& committed);
 
   const ChangeBatch& batch_;
-  const std::vector<KeyChange>& changes_;
+  const std::vector<Hash96>& hash_of_row_;
   const spec::SchemaPtr schema_;
   const LandingMode landing_;
+  const int64_t min_landing_rows_;
   Executor* const executor_;
   Clock& clock_;
 
   std::optional<WrittenFiles> main_;   ///< all rows
   std::optional<WrittenFiles> patch_;  ///< those that got another id since
-  std::vector<Hash96> hash_of_row_;    ///< by row of the batch
   std::map<std::string, index::KnownKeys> known_keys_;
   std::set<std::string> written_;
 };

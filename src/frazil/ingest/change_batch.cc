@@ -79,8 +79,7 @@ std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std
   return changes;
 }
 
-Result<std::vector<KeyChange>> Collapse(const ChangeBatch& batch, const spec::Schema& schema,
-                                        const index::CanonicalKey& key) {
+Result<CollapsedBatch> Collapse(const ChangeBatch& batch, const spec::Schema& schema, const index::CanonicalKey& key) {
   std::vector<std::shared_ptr<arrow::Array>> key_columns;
   for (const spec::FieldId id : key.field_ids()) {
     key_columns.push_back(batch.rows->GetColumnByName(schema.FullName(id)));
@@ -88,8 +87,10 @@ Result<std::vector<KeyChange>> Collapse(const ChangeBatch& batch, const spec::Sc
       return Fail(ErrorCode::kInternal, "a batch without the key column of field id {}", id);
     }
   }
-  FRAZIL_ASSIGN(const std::vector<Hash96> hashes, key.HashRows(key_columns));
-  return CollapseRows(hashes, batch.kinds);
+  CollapsedBatch collapsed;
+  FRAZIL_ASSIGN(collapsed.hash_of_row, key.HashRows(key_columns));
+  collapsed.changes = CollapseRows(collapsed.hash_of_row, batch.kinds);
+  return collapsed;
 }
 
 }  // namespace frazil::ingest

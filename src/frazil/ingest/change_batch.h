@@ -58,9 +58,14 @@ struct KeyChange {
   bool operator==(const KeyChange&) const = default;
 };
 
-/// One KeyChange a key, ascending by hash. Where batches are cut changes nothing.
-Result<std::vector<KeyChange>> Collapse(const ChangeBatch& batch, const spec::Schema& schema,
-                                        const index::CanonicalKey& key);
+/// A batch by its keys.
+struct CollapsedBatch {
+  std::vector<KeyChange> changes;   ///< one a key, ascending by hash
+  std::vector<Hash96> hash_of_row;  ///< by row of the batch
+};
+
+/// Where batches are cut changes nothing.
+Result<CollapsedBatch> Collapse(const ChangeBatch& batch, const spec::Schema& schema, const index::CanonicalKey& key);
 
 /// The rule itself: `hashes` and `kinds` by row.
 std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds);

@@ -83,10 +83,10 @@ Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
 }
 
 Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
-  std::vector<KeyChange> changes;
+  CollapsedBatch collapsed;
   {
     const StageTimer timer(&board_.stages(), "collapse");
-    FRAZIL_ASSIGN(changes, Collapse(frozen.batch, *frozen.schema, *started_.key));
+    FRAZIL_ASSIGN(collapsed, Collapse(frozen.batch, *frozen.schema, *started_.key));
   }
   Done done;
   for (const auto& [partition, range] : frozen.batch.ranges) {
@@ -100,7 +100,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   begun_ms_ = clock_.NowMs();
   MovedTable moved(table_);
   for (;;) {
-    BatchCommit commit(frozen.batch, changes, pipeline_, *started_.index, frozen.schema, clock_, options,
+    BatchCommit commit(frozen.batch, collapsed, pipeline_, *started_.index, frozen.schema, clock_, options,
                        frozen.schema_change);
     const auto outcome = commit.Run(table_);
     if (outcome) {

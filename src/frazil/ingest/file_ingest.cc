@@ -118,8 +118,8 @@ class FileIngest {
   }
 
   Status Commit() {
-    FRAZIL_ASSIGN(std::vector<KeyChange> changes, Collapse(batch_, *schema_, *started_.key));
-    BatchCommit commit(batch_, std::move(changes), pipeline_, *started_.index, schema_, clock_,
+    FRAZIL_ASSIGN(const CollapsedBatch collapsed, Collapse(batch_, *schema_, *started_.key));
+    BatchCommit commit(batch_, collapsed, pipeline_, *started_.index, schema_, clock_,
                        {.landing = LandingMode::kNever,
                         .executor = options_.executor,
                         .stages = nullptr,

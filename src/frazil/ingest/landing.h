@@ -9,7 +9,7 @@
 
 namespace frazil::ingest {
 
-/// Whether the rows of a commit go to one file of a spec without fields instead of a file a partition (ingest.md,
+/// Whether the rows of a commit go to one file, or one a thread, of a spec without fields instead of a file a partition (ingest.md,
 /// "Landing files").
 enum class LandingMode {
   kAuto,  ///< where partitions would get small files, and no other writer is known that thinks in partitions

@@ -52,10 +52,8 @@ Status Pipeline::Impl::AwaitLane(bool is_backpressure) {
   if (!lane_.is_busy()) return {};
   if (!lane_.IsDoneWithin(milliseconds(0))) {
     const auto begun = std::chrono::steady_clock::now();
-    (void)source_->Pause();  // it only keeps the source from fetching what would lie about
     while (!lane_.IsDoneWithin(kPollTimeout)) {
     }
-    (void)source_->Resume();
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begun;
     if (is_backpressure) {
       board_.Change([&](PipelineStatus& status) { status.backpressure_seconds += waited.count(); });

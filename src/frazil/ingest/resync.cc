@@ -222,8 +222,8 @@ Status Resync::Commit(const SourcePositions& end) {
       range.leader_epoch = found->second.leader_epoch;
     }
   }
-  FRAZIL_ASSIGN(std::vector<KeyChange> changes, Collapse(batch, *schema_, *started_.key));
-  BatchCommit commit(batch, std::move(changes), pipeline_, *started_.index, schema_, clock_,
+  FRAZIL_ASSIGN(const CollapsedBatch collapsed, Collapse(batch, *schema_, *started_.key));
+  BatchCommit commit(batch, collapsed, pipeline_, *started_.index, schema_, clock_,
                      {.landing = options_.landing,
                       .executor = options_.index.executor,
                       .stages = nullptr,
