@@ -11,7 +11,7 @@
 // and then no file is there that nobody needs.
 //
 // FRAZIL_SCHEDULES sets the number of schedules, FRAZIL_SEED the first seed. Without them it is a sample that takes some
-// seconds (a quarter of a second a schedule under ASan); a soak has run 20,000 in a release build.
+// seconds (a tenth of a second a schedule under ASan); thousands take minutes in a release build.
 
 #include <algorithm>
 #include <cstdlib>
