@@ -22,9 +22,17 @@ class LandingDeletesTest : public ::testing::Test {
     auto schema = spec::Schema::Make(table_.metadata().current_schema_id, Fields(), {FieldId{1}});
     EXPECT_THAT(schema, IsOk());
     table_.metadata().schemas = {*schema};
-    landed_ = table_.Parquet(Fields(), {"[1, 2, 3]", R"(["a", "b", "c"])", R"(["x", "x", "y"])"});
+    landed_ = Landed(table_.Parquet(Fields(), {"[1, 2, 3]", R"(["a", "b", "c"])", R"(["x", "x", "y"])"}));
     table_.Commit({landed_});
     table_.Partition({{FieldId{3}, FieldId{1000}, "part", spec::Transform::Identity()}});
+  }
+  /// The same file under a name that only landing files have.
+  spec::DataFile Landed(spec::DataFile file) {
+    const auto bytes = table_.file_io()->ReadFile(file.file_path);
+    EXPECT_THAT(bytes, IsOk());
+    const std::string name = fmt::format("{}-landing.parquet", file.file_path.substr(file.file_path.rfind('/') + 1, 5));
+    file.file_path = table_.File(name, *bytes, spec::FileFormat::kParquet, file.record_count).file_path;
+    return file;
   }
   static std::vector<spec::Field> Fields() {
     spec::Field id = Column(1, "id", TypeId::kLong);
@@ -83,7 +91,7 @@ TEST_F(LandingDeletesTest, ColumnsAreFoundByNameWhereFilesHaveNoIds) {
   spec::DataFile deletes = table_.Parquet({old[0]}, {"[2, 5]"}, FieldIds::kNone, InX());
   deletes.content = spec::FileContent::kEqualityDeletes;
   deletes.equality_ids = {FieldId{1}};
-  spec::DataFile unnamed = table_.Parquet(old, {"[5, 6]", R"(["e", "f"])", R"(["x", "x"])"}, FieldIds::kNone);
+  spec::DataFile unnamed = Landed(table_.Parquet(old, {"[5, 6]", R"(["e", "f"])", R"(["x", "x"])"}, FieldIds::kNone));
   unnamed.spec_id = landed_.spec_id;
   unnamed.partition = {};
   table_.Commit({unnamed});
@@ -93,6 +101,15 @@ TEST_F(LandingDeletesTest, ColumnsAreFoundByNameWhereFilesHaveNoIds) {
   EXPECT_TRUE(found.at(landed_.file_path).Contains(spec::RowPosition(1)));
   EXPECT_TRUE(found.at(unnamed.file_path).Contains(spec::RowPosition(0)));
   EXPECT_EQ(found.at(unnamed.file_path).cardinality(), 1);
+}
+
+/// Every engine reads those rows as live: the delete of an upsert in a partition was never about them.
+TEST_F(LandingDeletesTest, RowsFromBeforeTheTableWasPartitionedStay) {
+  spec::DataFile old = table_.Parquet(Fields(), {"[7]", R"(["g"])", R"(["x"])"});
+  old.spec_id = landed_.spec_id;
+  table_.Commit({old});
+  table_.Commit({Deletes({1}, "[7]")});
+  EXPECT_THAT(Found(), IsEmpty());
 }
 
 TEST_F(LandingDeletesTest, RowsThatLandedLaterStay) {

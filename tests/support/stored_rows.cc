@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "frazil/scan/file_reader.h"
+#include "frazil/table/file_names.h"
 #include "frazil/table/spec_schema.h"
 
 namespace frazil::test {
@@ -127,7 +128,7 @@ Result<std::set<int64_t>> StoredRows::Dead(const table::Table& table, const tabl
 Result<std::set<int64_t>> StoredRows::MissedKeys(const table::Table& table, const table::LiveDataFile& file,
                                                  const std::vector<table::LiveDelete>& deletes) {
   std::set<int64_t> missed;
-  if (!table.metadata()->FindSpec(file.file.spec_id)->fields().empty()) return missed;
+  if (!table::IsLandingFile(*table.metadata(), file.file)) return missed;
   for (const table::LiveDelete& candidate : deletes) {
     const bool is_scoped = candidate.file.content == spec::FileContent::kEqualityDeletes &&
                            !table.metadata()->FindSpec(candidate.file.spec_id)->fields().empty();

@@ -206,7 +206,7 @@ Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, con
     parts.emplace_back().partitions = std::move(order.partitions);
   }
   // Sorted by partition first, rows that land do not have the table's own order.
-  write::RowWriterOptions options{.spec = written.spec, .sort_order_id = {}};
+  write::RowWriterOptions options{.spec = written.spec, .sort_order_id = {}, .is_landing = written.is_landing};
   if (!written.is_landing && sort_order.is_sorted()) options.sort_order_id = sort_order.id;
 
   const std::vector<int64_t> sorted_rows = Permuted(rows, order.permutation);

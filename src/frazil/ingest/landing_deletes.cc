@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frazil/index/equality_delete_keys.h"
+#include "frazil/table/file_names.h"
 
 namespace frazil::ingest {
 namespace {
@@ -42,7 +43,7 @@ Status AddLandingDeletes(const table::Table& base, index::KeyIndex& index, const
                          const std::set<std::string>& known, std::set<std::string>& looked_at,
                          table::OwnDeletes& deletes) {
   const spec::TableMetadata& metadata = *base.metadata();
-  const auto has_landed = [&](const table::LiveDataFile& file) { return !HasFields(metadata, file.file.spec_id); };
+  const auto has_landed = [&](const table::LiveDataFile& file) { return table::IsLandingFile(metadata, file.file); };
   const std::vector<table::LiveDataFile>& files = index.live_files().data_files;
   if (metadata.default_spec().is_unpartitioned() || std::none_of(files.begin(), files.end(), has_landed)) return {};
   for (const table::LiveDelete& file : index.live_files().delete_files) {
@@ -53,7 +54,8 @@ Status AddLandingDeletes(const table::Table& base, index::KeyIndex& index, const
     FRAZIL_ASSIGN(const std::vector<Hash96> hashes, KeysOf(base, file.file, key));
     FRAZIL_ASSIGN(const index::KeyHits found, index.LookUp(hashes));
     for (const index::RowsOfFile& rows : index::GroupByFile(found.hits)) {
-      if (HasFields(metadata, rows.file->spec_id) || rows.file->sequence_number >= file.sequence_number) continue;
+      const bool is_landing = table::IsLandingFile(metadata, rows.file->spec_id, rows.file->path);
+      if (!is_landing || rows.file->sequence_number >= file.sequence_number) continue;
       FRAZIL_TRY(deletes[rows.file->path].AddAll(rows.positions));
     }
   }

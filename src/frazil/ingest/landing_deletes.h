@@ -18,7 +18,7 @@ struct StruckOutLanded {
 };
 
 /// Rows in landing files that others believe they have deleted: an equality delete that is scoped by a partition does not
-/// reach the files of a spec without fields (ingest.md, "Landing files"). Adds their positions to `deletes`: those of keys
+/// reach landing files (ingest.md, "Landing files"; table::IsLandingFile()). Adds their positions to `deletes`: those of keys
 /// that such a delete on the identifier fields names, in landing files with a lower data sequence number.
 ///
 /// `index` must equal the head of `base`. Deletes in `known` are passed over; those looked at are added to `looked_at`.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <arrow/api.h>
 
 #include "frazil/scan/file_reader.h"
+#include "frazil/table/file_names.h"
 #include "frazil/table/spec_schema.h"
 #include "frazil/write/partitioner.h"
 
@@ -27,11 +29,6 @@ std::map<spec::SpecId, Tuples> ReplacedPartitions(const spec::TableMetadata& met
     if (is_added && spec != nullptr && !spec->fields().empty()) replaced[spec->id()].insert(file.file.partition);
   }
   return replaced;
-}
-
-bool HasLanded(const spec::TableMetadata& metadata, const table::LiveDataFile& file) {
-  const spec::PartitionSpec* spec = metadata.FindSpec(file.file.spec_id);
-  return spec != nullptr && spec->fields().empty();
 }
 
 /// A row of a landing file as far as it matters here.
@@ -114,7 +111,7 @@ Status AddRowsOf(const table::ScanPlan& now, const table::ScanPlan& then, const 
   std::unordered_set<int64_t> moved;
   for (const table::FileScanTask& task : then.tasks) {
     const table::LiveDataFile& file = task.data_file;
-    if (!HasLanded(*now.metadata, file) || file.sequence_number >= overwrite.sequence_number) continue;
+    if (!table::IsLandingFile(*now.metadata, file.file) || file.sequence_number >= overwrite.sequence_number) continue;
     const auto found = files_now.find(file.file.file_path);
     const bool is_there = found != files_now.end() && found->second->data_file.sequence_number == file.sequence_number;
     FRAZIL_TRY(rows.ForEach(is_there ? *found->second : task, [&](const ReadRow& row) -> Status {
@@ -140,12 +137,18 @@ Status AddRowsOf(const table::ScanPlan& now, const table::ScanPlan& then, const 
 
 std::vector<const spec::Snapshot*> OverwritesOfPartitions(const spec::TableMetadata& metadata,
                                                           const std::set<spec::SnapshotId>& known) {
+  const auto is_one = [](const spec::Snapshot& snapshot) {
+    const auto replaces = snapshot.summary.find("replace-partitions");
+    return replaces != snapshot.summary.end() && replaces->second == "true";
+  };
   std::vector<const spec::Snapshot*> found;
+  if (std::none_of(metadata.snapshots.begin(), metadata.snapshots.end(), is_one)) return found;
+  std::unordered_map<spec::SnapshotId, const spec::Snapshot*> by_id;
+  for (const spec::Snapshot& snapshot : metadata.snapshots) by_id[snapshot.id] = &snapshot;
   for (const spec::Snapshot* at = metadata.current_snapshot(); at != nullptr;) {
-    const auto replaces = at->summary.find("replace-partitions");
-    const bool is_one = replaces != at->summary.end() && replaces->second == "true";
-    if (is_one && !known.contains(at->id)) found.push_back(at);
-    at = at->parent_id ? metadata.FindSnapshot(*at->parent_id) : nullptr;
+    if (is_one(*at) && !known.contains(at->id)) found.push_back(at);
+    const auto parent = at->parent_id ? by_id.find(*at->parent_id) : by_id.end();
+    at = parent == by_id.end() ? nullptr : parent->second;
   }
   std::reverse(found.begin(), found.end());
   return found;
@@ -154,7 +157,9 @@ std::vector<const spec::Snapshot*> OverwritesOfPartitions(const spec::TableMetad
 Status AddReplacedRows(const table::Table& base, const spec::Snapshot& overwrite, table::OwnDeletes& deletes) {
   const spec::TableMetadata& metadata = *base.metadata();
   FRAZIL_ASSIGN(const table::ScanPlan then, table::PlanScan(base, &overwrite, nullptr));
-  const auto has_landed = [&](const table::FileScanTask& task) { return HasLanded(metadata, task.data_file); };
+  const auto has_landed = [&](const table::FileScanTask& task) {
+    return table::IsLandingFile(metadata, task.data_file.file);
+  };
   if (std::none_of(then.tasks.begin(), then.tasks.end(), has_landed)) return {};
   FRAZIL_ASSIGN(const table::ScanPlan now, table::PlanScan(base, metadata.current_snapshot(), nullptr));
   for (const auto& [id, tuples] : ReplacedPartitions(metadata, then, overwrite)) {

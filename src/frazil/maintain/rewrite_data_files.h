@@ -46,7 +46,7 @@ struct RewriteOptions {
   bool leveled = false;
   int64_t landing_fill_bytes = 0;  ///< leveled: bytes a partition that landing files wait for; 0: 1/32 of the target
   int64_t landing_max_age_ms = int64_t{60} * 60 * 1000;  ///< leveled: landing files wait no longer
-  bool landing_only = false;  ///< drain_landing: all files of specs without fields, and no others
+  bool landing_only = false;  ///< drain_landing: all landing files (table::IsLandingFile), and no others
 
   /// Reads `options => map(...)`. kInvalidArgument naming an unknown key (with the nearest one) or a bad value.
   static Result<RewriteOptions> Parse(const std::map<std::string, std::string>& options);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "frazil/maintain/rewrite_levels.h"
+#include "frazil/table/file_names.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/spec_schema.h"
 
@@ -95,7 +96,7 @@ void Planner::MakeBuckets() {
     const table::FileScanTask& task = plan_.scan->tasks[i];
     const spec::DataFile& file = task.data_file.file;
     const spec::PartitionSpec* spec = metadata.FindSpec(file.spec_id);
-    if (options_.landing_only && !IsLandingMove(metadata, file.spec_id, plan_.output_spec)) continue;
+    if (options_.landing_only && !IsLandingMove(metadata, file, plan_.output_spec)) continue;
     size_t bucket = 0;
     if (file.spec_id == plan_.output_spec.id()) {
       bucket = by_partition.try_emplace({file.spec_id, file.partition}, buckets_.size()).first->second;
@@ -326,9 +327,8 @@ Status CheckOptions(const RewriteOptions& options) {
 
 }  // namespace
 
-bool IsLandingMove(const spec::TableMetadata& metadata, spec::SpecId from, const spec::PartitionSpec& to) {
-  const spec::PartitionSpec* spec = metadata.FindSpec(from);
-  return spec != nullptr && spec->is_unpartitioned() && !to.is_unpartitioned();
+bool IsLandingMove(const spec::TableMetadata& metadata, const spec::DataFile& file, const spec::PartitionSpec& to) {
+  return table::IsLandingFile(metadata, file) && !to.is_unpartitioned();
 }
 
 int64_t CountDeletedRows(const table::FileScanTask& task) {

@@ -61,8 +61,8 @@ struct RewritePlan {
 Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions& options,
                                 const Clock& clock = Clock::System());
 
-/// Whether files of the spec `from` are landing files for `to`: rows of all its partitions beside each other.
-bool IsLandingMove(const spec::TableMetadata& metadata, spec::SpecId from, const spec::PartitionSpec& to);
+/// Whether a rewrite of `file` into `to` moves rows of a landing file (table::IsLandingFile) into their partitions.
+bool IsLandingMove(const spec::TableMetadata& metadata, const spec::DataFile& file, const spec::PartitionSpec& to);
 
 /// Rows of a file that deletes by position hide, as its delete files' entries say.
 int64_t CountDeletedRows(const table::FileScanTask& task);

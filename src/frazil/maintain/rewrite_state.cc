@@ -70,7 +70,7 @@ bool StateRule::OutputsHaveFields(const RewrittenGroup& group, const std::vector
 bool StateRule::IsLandingMove(const RewrittenGroup& group, const table::LiveDataFile& file) const {
   if (group.outputs.empty()) return false;
   const spec::PartitionSpec* to = base_->metadata()->FindSpec(group.outputs.front().spec_id);
-  return to != nullptr && maintain::IsLandingMove(*base_->metadata(), file.file.spec_id, *to);
+  return to != nullptr && maintain::IsLandingMove(*base_->metadata(), file.file, *to);
 }
 
 std::vector<const table::LiveDelete*> StateRule::DeletesThatMissed(const table::LiveDataFile& landing_file) const {
@@ -187,8 +187,11 @@ Result<GroupVerdict> StateRule::Judge(const RewrittenGroup& group) const {
   }
   if (verdict.removed_data_files.empty()) return dropped("none of its files is in the table any more");
   // What others deleted by partition is deleted with the move of landing files: no other plan would find fewer dead rows.
-  const table::LiveDataFile* first = Find(verdict.removed_data_files.front());
-  const bool may_be_dropped = first == nullptr || !IsLandingMove(group, *first);
+  const bool may_be_dropped =
+      std::none_of(verdict.removed_data_files.begin(), verdict.removed_data_files.end(), [&](const std::string& path) {
+        const table::LiveDataFile* file = Find(path);
+        return file != nullptr && IsLandingMove(group, *file);
+      });
   for (size_t i = 0; may_be_dropped && i < group.outputs.size(); ++i) {
     const int64_t num_dead = verdict.dead[i].cardinality();
     if (num_dead > kAlwaysCarried &&

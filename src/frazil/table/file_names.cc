@@ -10,6 +10,7 @@
 namespace frazil::table {
 namespace {
 
+constexpr char kLandingEnding[] = "-landing.parquet";
 constexpr char kObjectStorage[] = "write.object-storage.enabled";
 constexpr char kPartitionedPaths[] = "write.object-storage.partitioned-paths";
 
@@ -32,6 +33,15 @@ std::string HashFolders(std::string_view name) {
   const uint32_t hash = Murmur3(AsBytes(name)) | 0x8000'0000U;
   const std::string bits = std::bitset<32>(hash).to_string().substr(12);
   return fmt::format("{}/{}/{}/{}", bits.substr(0, 4), bits.substr(4, 4), bits.substr(8, 4), bits.substr(12));
+}
+
+bool IsLandingFile(const spec::TableMetadata& metadata, spec::SpecId spec_id, std::string_view path) {
+  const spec::PartitionSpec* spec = metadata.FindSpec(spec_id);
+  return spec != nullptr && spec->fields().empty() && path.ends_with(kLandingEnding);
+}
+
+bool IsLandingFile(const spec::TableMetadata& metadata, const spec::DataFile& file) {
+  return IsLandingFile(metadata, file.spec_id, file.file_path);
 }
 
 Result<FileNames> FileNames::Make(spec::TableMetadataPtr metadata) {
@@ -68,6 +78,10 @@ std::string FileNames::InDataFolder(const std::string& partition_path, const std
 std::string FileNames::NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
                                     const spec::Schema& schema) {
   return InDataFolder(spec.Path(tuple, schema), fmt::format("{:05}-0-{}-{:05}.parquet", 0, operation_id_, ++counter_));
+}
+
+std::string FileNames::NextLandingFile() {
+  return InDataFolder("", fmt::format("{:05}-0-{}-{:05}{}", 0, operation_id_, ++counter_, kLandingEnding));
 }
 
 std::string FileNames::NextPositionDeletes(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "frazil/spec/manifest.h"
 #include "frazil/spec/partition_spec.h"
 #include "frazil/spec/table_metadata.h"
 
@@ -17,6 +18,8 @@ class FileNames {
   /// `<data>/<partition path>/<%05d task>-0-<operation id>-<%05d counter>.parquet`; object-storage layout when asked.
   std::string NextDataFile(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
                            const spec::Schema& schema);
+  /// `..-landing.parquet` in the data folder, see IsLandingFile().
+  std::string NextLandingFile();
   /// Beside the data files of that partition: `..-deletes.parquet`.
   std::string NextPositionDeletes(const spec::PartitionSpec& spec, const spec::PartitionTuple& tuple,
                                   const spec::Schema& schema);
@@ -38,6 +41,11 @@ class FileNames {
   bool partitioned_paths_ = true;
   std::string table_location_;
 };
+
+/// Whether a pipeline landed the file: it is of a spec without fields, and has the name of such files. Files from before the
+/// table was partitioned are none: what others delete by partition does not mean their rows.
+bool IsLandingFile(const spec::TableMetadata& metadata, spec::SpecId spec_id, std::string_view path);
+bool IsLandingFile(const spec::TableMetadata& metadata, const spec::DataFile& file);
 
 /// "0110/1010/0011/11101000": the folders of a name in the object-storage layout (spec section 8.10).
 std::string HashFolders(std::string_view name);

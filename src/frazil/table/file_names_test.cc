@@ -30,6 +30,20 @@ TEST(FileNames, DataFilesLieInTheirPartition) {
               MatchesRegex(std::string("s3://bucket/db/t/data/00000-0-") + kUuid + "-00003-deletes.puffin"));
 }
 
+TEST(FileNames, LandingFilesAreKnownByNameAndSpec) {
+  TestTable partitioned({}, true);
+  TestTable plain;
+  for (const char* in_folders : {"true", "false"}) {
+    FileNames names = NamesOf(plain.metadata(), {{"write.object-storage.enabled", "true"},
+                                                 {"write.object-storage.partitioned-paths", in_folders}});
+    const std::string landing = names.NextLandingFile();
+    EXPECT_TRUE(IsLandingFile(plain.metadata(), plain.metadata().default_spec_id, landing)) << landing;
+    EXPECT_FALSE(IsLandingFile(partitioned.metadata(), partitioned.metadata().default_spec_id, landing)) << landing;
+    const std::string other = names.NextDataFile(plain.metadata().default_spec(), {}, *plain.metadata().schema());
+    EXPECT_FALSE(IsLandingFile(plain.metadata(), plain.metadata().default_spec_id, other)) << other;
+  }
+}
+
 TEST(FileNames, MetadataFilesFollowTheirProperty) {
   TestTable test;
   const FileNames names = NamesOf(test.metadata(), {{"write.metadata.path", "s3://meta/t/"}});

@@ -54,7 +54,7 @@ bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const Ro
 class RowWriter::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
-       spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, Partitioner partitioner,
+       spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing, Partitioner partitioner,
        MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
@@ -62,6 +62,7 @@ class RowWriter::Impl {
         executor_(executor),
         spec_(std::move(spec)),
         sort_order_id_(sort_order_id),
+        is_landing_(is_landing),
         partitioner_(std::move(partitioner)),
         metrics_(std::move(metrics)),
         names_(std::move(names)),
@@ -165,7 +166,7 @@ class RowWriter::Impl {
     file.num_lineage_columns = num_lineage_columns;
     FRAZIL_ASSIGN(file.schema, FileSchema(*schema_, num_lineage_columns));
     spec::DataFile entry;
-    entry.file_path = names_.NextDataFile(spec_, tuple, *schema_);
+    entry.file_path = is_landing_ ? names_.NextLandingFile() : names_.NextDataFile(spec_, tuple, *schema_);
     entry.spec_id = spec_.id();
     entry.partition = tuple;
     entry.sort_order_id = sort_order_id_;
@@ -218,6 +219,7 @@ class RowWriter::Impl {
   Executor* const executor_;
   const spec::PartitionSpec spec_;
   const std::optional<spec::SortOrderId> sort_order_id_;
+  const bool is_landing_;
   Partitioner partitioner_;
   const MetricsConfig metrics_;
   table::FileNames names_;
@@ -249,7 +251,7 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
   return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
       std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id,
-      std::move(partitioner), std::move(metrics), std::move(names), target)));
+      options.is_landing, std::move(partitioner), std::move(metrics), std::move(names), target)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {

@@ -27,6 +27,7 @@ struct RowWriterOptions {
   std::optional<spec::PartitionSpec> spec;
   /// The order that the rows are given in, when it is one of the table's (spec section 6.9).
   std::optional<spec::SortOrderId> sort_order_id;
+  bool is_landing = false;  ///< files get the names of landing files (table::IsLandingFile); `spec` has no fields
 };
 
 /// Writes record batches as data files of one partition spec: split by partition, rolled at
