@@ -92,13 +92,13 @@ class LandingOverwriteTest : public ::testing::Test {
     return count;
   }
   /// CALL system.drain_landing.
-  static Status Drain(table::Table table, Clock& clock) {
+  static Result<int64_t> Drain(table::Table table, Clock& clock) {
     maintain::RewriteOptions options;
     options.landing_only = true;
     table::ProcedureContext context;
     context.clock = &clock;
-    FRAZIL_TRY(maintain::RewriteDataFiles(table, options, context));
-    return {};
+    FRAZIL_ASSIGN(const maintain::RewriteResult result, maintain::RewriteDataFiles(table, options, context));
+    return result.rewritten_data_files;
   }
   std::shared_ptr<catalog::Catalog> BeforeCommit(int number, std::function<void()> act) {
     return catalog::MakeFaultInjectingCatalog(
@@ -254,7 +254,7 @@ TEST_F(LandingOverwriteTest, LandingFilesAreDrainedOnceOthersThinkInPartitions) 
   world_.Append({{3, "c", "x"}, {4, "d", "y"}});
   PipelineOptions options = Options(LandingMode::kAuto);
   int drained = 0;
-  options.drain_landing = [&] {
+  options.drain_landing = [&](const std::atomic<bool>&) {
     ++drained;
     return Drain(world_.Table(), *world_.clock);
   };
@@ -265,6 +265,39 @@ TEST_F(LandingOverwriteTest, LandingFilesAreDrainedOnceOthersThinkInPartitions) 
   EXPECT_EQ(world_.RowIds().at(1), ids.at(1));
   EXPECT_THAT(world_.notices, Contains(HasSubstr("no landing files are written any more: snapshot")));
   EXPECT_THAT(world_.notices, Contains(HasSubstr("rows of 1 landing files were moved into the partitions")));
+}
+
+/// People are told of it, and the next commits do not try it again at once.
+TEST_F(LandingOverwriteTest, ADrainThatFailsIsSaidAndKeepsNothingBack) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  DeleteByKey(2, "y");
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::CommitForeign(
+                  table,
+                  [](const table::Table& base) -> Result<table::FileChanges> {
+                    table::FileChanges changes;
+                    FRAZIL_ASSIGN(changes.added_data_files,
+                                  index::WriteFiles(base, index::NewRows({{900, "theirs", "x"}}), false));
+                    changes.summary = {{"flink.job-id", "x"}};
+                    return changes;
+                  },
+                  *world_.clock),
+              IsOk());
+  world_.Append({{3, "c", "x"}, {4, "d", "y"}});
+  PipelineOptions options = Options(LandingMode::kAuto);
+  options.commit_max_records = 1;
+  int drained = 0;
+  options.drain_landing = [&](const std::atomic<bool>&) -> Result<int64_t> {
+    ++drained;
+    return Fail(ErrorCode::kUnavailable, "no store");
+  };
+  ASSERT_THAT(world_.Run(options), IsOk());
+  EXPECT_EQ(drained, 1);
+  EXPECT_EQ(NumLanded(), 1u);
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}, {3, "c"}, {4, "d"}, {900, "theirs"}}));
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("did not work, a later commit tries again")));
+  EXPECT_THAT(world_.notices, Not(Contains(HasSubstr("were moved into the partitions"))));
 }
 
 /// Whoever drains need not be the pipeline: what others deleted by partition stays deleted when the rows are moved, the

@@ -150,8 +150,9 @@ Result<std::vector<spec::DataFile>> WriteRows(const table::Table& table, const s
   if (rows.empty()) return std::vector<spec::DataFile>();
   FRAZIL_ASSIGN(const spec::PartitionSpec* spec, table::FindSpec(*table.metadata(), spec_id, "a foreign commit"));
   const bool is_landing = spec->fields().empty() && !table.metadata()->default_spec().fields().empty();
-  FRAZIL_ASSIGN(const auto writer, write::RowWriter::Make(table.io(), table.metadata(), table.metadata()->schema(),
-                                                          nullptr, {.spec = *spec, .sort_order_id = {}, .is_landing = is_landing}));
+  FRAZIL_ASSIGN(const auto writer,
+                write::RowWriter::Make(table.io(), table.metadata(), table.metadata()->schema(), nullptr,
+                                       {.spec = *spec, .sort_order_id = {}, .is_landing = is_landing}));
   FRAZIL_TRY(writer->Write(*index::BatchOfRows(rows, lineage)));
   return writer->Finish();
 }

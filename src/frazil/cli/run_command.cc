@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <mutex>
 
+#include <arrow/api.h>
 #include <unistd.h>
 
 #include "frazil/base/heap_settings.h"
@@ -65,6 +69,25 @@ void LogEvent(const std::string& pipeline, const std::string& line) {
   Log::Write(is_failure ? LogLevel::kError : LogLevel::kInfo, line);
 }
 
+/// So soon it is noticed that a statement must stop.
+constexpr std::chrono::milliseconds kLook{50};
+
+/// The first cell of what the statement answers, a count; 0 where it answers nothing. kShuttingDown when `stop` came before.
+Result<int64_t> FirstNumberOf(sql::Session& session, const std::string& statement, const std::atomic<bool>& stop) {
+  auto running = std::async(std::launch::async, [&]() -> Result<int64_t> {
+    FRAZIL_ASSIGN(const std::unique_ptr<sql::QueryResult> result, session.Execute(statement));
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, result->Next());
+    if (rows == nullptr || rows->num_rows() == 0 || rows->num_columns() == 0) return 0;
+    const auto cell = rows->column(0)->GetScalar(0);
+    return cell.ok() ? std::strtoll((*cell)->ToString().c_str(), nullptr, 10) : 0;
+  });
+  // Told again and again: a session forgets what it was told before the statement began.
+  while (running.wait_for(kLook) != std::future_status::ready) {
+    if (stop) session.Cancel();
+  }
+  return running.get();
+}
+
 Result<service::PipelineResources> MakeResources(Context& context, const RunOptions& options, Executor& executor) {
   service::PipelineResources resources;
   FRAZIL_ASSIGN(resources.catalogs, context.catalogs());
@@ -80,6 +103,21 @@ Result<service::PipelineResources> MakeResources(Context& context, const RunOpti
     FRAZIL_ASSIGN(const std::unique_ptr<sql::Session> session, context.NewSession());
     FRAZIL_TRY(session->Execute(statement));
     return {};
+  };
+  // It takes long, so it does not keep the context from other pipelines; and takes much, so it is one at a time.
+  auto drains = std::make_shared<std::timed_mutex>();
+  resources.drain_landing = [&context, mutex, drains](const std::string& call,
+                                                      const std::atomic<bool>& stop) -> Result<int64_t> {
+    std::unique_lock turn(*drains, std::defer_lock);
+    while (!turn.try_lock_for(kLook)) {
+      if (stop) return Fail(ErrorCode::kShuttingDown, "stopped while another table was drained");
+    }
+    std::unique_ptr<sql::Session> session;
+    {
+      const std::lock_guard lock(*mutex);
+      FRAZIL_ASSIGN(session, context.NewSession());
+    }
+    return FirstNumberOf(*session, call, stop);
   };
   resources.executor = &executor;
   resources.writer = WriterName();

@@ -8,6 +8,7 @@
 #include "frazil/ingest/pipeline_start.h"
 #include "frazil/ingest/replaced_partitions.h"
 #include "frazil/ingest/start_commit.h"
+#include "frazil/table/file_names.h"
 
 namespace frazil::ingest {
 namespace {
@@ -48,6 +49,7 @@ Pipeline::Impl::Impl(table::Table table, std::unique_ptr<RecordSource> source, s
                      .budget = options_.budget,
                      .on_notice = [this](const std::string& line) { Notice(line); },
                      .on_progress = {}},
+      drain_(options_.drain_landing, clock_),
       lane_(table_, started_, pipeline_,
             {.landing = options_.landing, .executor = options_.executor, .stages = nullptr},
             options_.executor != nullptr && options_.executor->num_threads() > 1, clock_, control_, board_) {}
@@ -78,6 +80,9 @@ Status Pipeline::Impl::Run() {
     status = {};
   }
   poll_wait_.reset();
+  // At the end of a bounded source there is time for it, else the next start goes on.
+  drain_.AwaitEnd([&] { return !status || control_.is_stopping(); });
+  TellOfDrain();
   lease_.reset();
   KeepIndex(started_, index_options_);
   const bool was_told_to =
@@ -99,10 +104,12 @@ Status Pipeline::Impl::RunFromStart() {
     FRAZIL_TRY(CutIfDue());
     FRAZIL_TRY(PollOnce());
     FRAZIL_TRY(KeepHouse());
+    TellOfDrain();
   }
 }
 
 Status Pipeline::Impl::Start() {
+  is_finishing_ = false;
   board_.SetState(PipelineState::kStarting);
   board_.Change([](PipelineStatus& status) { ++status.starts; });
   if (++starts_without_commit_ > kStartsBeforeWaiting) {
@@ -165,7 +172,8 @@ Status Pipeline::Impl::StartOnce() {
     status.committed = start.positions;
     // What an earlier process committed counts until there is something newer.
     if (!status.last_commit_ms) status.last_commit_ms = start.committed_at_ms;
-    if (!status.valid_through_ms) status.valid_through_ms = start.valid_through_ms;
+    // A rollback takes this back.
+    status.valid_through_ms = start.valid_through_ms;
     status.commit_interval_ms = schedule_.interval().count();
   });
   ShowBuffer();
@@ -173,24 +181,15 @@ Status Pipeline::Impl::StartOnce() {
 }
 
 Status Pipeline::Impl::LookAfterLanding() {
+  TellOfDrain();
   const spec::TableMetadata& metadata = *table_.metadata();
   FRAZIL_ASSIGN(const LandingMode mode, FindLandingMode(metadata, options_.landing));
   FRAZIL_ASSIGN(const OnReplacePartitions on_replace, FindOnReplacePartitions(metadata));
   std::vector<spec::SequenceNumber> landed;
   for (const table::LiveDataFile& file : started_.index->live_files().data_files) {
-    const spec::PartitionSpec* spec = metadata.FindSpec(file.file.spec_id);
-    if (spec != nullptr && spec->fields().empty()) landed.push_back(file.sequence_number);
+    if (table::IsLandingFile(metadata, file.file)) landed.push_back(file.sequence_number);
   }
-  for (const spec::Snapshot* overwrite : OverwritesOfPartitions(metadata, told_overwrites_)) {
-    told_overwrites_.insert(overwrite->id);
-    const auto num_older = std::count_if(
-        landed.begin(), landed.end(), [&](spec::SequenceNumber number) { return number < overwrite->sequence_number; });
-    if (num_older == 0 || on_replace == OnReplacePartitions::kApply) continue;
-    Notice(
-        fmt::format("snapshot {} replaced whole partitions, but rows of them may be left in {} older landing files: "
-                    "table property {} = apply deletes such rows",
-                    overwrite->id, num_older, kOnReplacePartitionsProperty));
-  }
+  if (on_replace != OnReplacePartitions::kApply && !landed.empty()) TellOfReplacedPartitions(metadata, landed);
   const std::string reason = ReasonLandingIsOff(mode, metadata);
   const bool was_off = std::exchange(is_landing_off_, !reason.empty());
   if (reason.empty()) return {};
@@ -198,17 +197,44 @@ Status Pipeline::Impl::LookAfterLanding() {
   if (landed.empty()) return {};
   const std::string left =
       fmt::format("{} landing files are left, which others do not reach by partition", landed.size());
-  if (options_.drain_landing == nullptr) {
+  if (!drain_.is_possible()) {
     if (!was_off) Notice(left + ": CALL system.drain_landing moves their rows into the partitions");
     return {};
   }
-  if (const Status drained = options_.drain_landing(); !drained) {
-    Notice(fmt::format("{}; moving their rows into the partitions did not work, the next commit tries again: {}", left,
-                       drained.error().ToString()));
-    return {};
+  if (!is_finishing_ && !control_.is_stopping() && drain_.Start()) {
+    Notice(left + ": their rows are being moved into the partitions");
   }
-  Notice(fmt::format("the rows of {} landing files were moved into the partitions", landed.size()));
   return {};
+}
+
+void Pipeline::Impl::TellOfReplacedPartitions(const spec::TableMetadata& metadata,
+                                              const std::vector<spec::SequenceNumber>& landed) {
+  for (const spec::Snapshot* overwrite : OverwritesOfPartitions(metadata, told_overwrites_)) {
+    told_overwrites_.insert(overwrite->id);
+    const auto num_older = std::count_if(
+        landed.begin(), landed.end(), [&](spec::SequenceNumber number) { return number < overwrite->sequence_number; });
+    if (num_older == 0) continue;
+    Notice(
+        fmt::format("snapshot {} replaced whole partitions, but rows of them may be left in {} older landing files: "
+                    "table property {} = apply deletes such rows",
+                    overwrite->id, num_older, kOnReplacePartitionsProperty));
+  }
+}
+
+void Pipeline::Impl::TellOfDrain() {
+  const std::optional<Result<int64_t>> ended = drain_.Take();
+  if (!ended) return;
+  const Result<int64_t>& moved = *ended;
+  if (moved && *moved > 0) {
+    Notice(fmt::format("the rows of {} landing files were moved into the partitions", *moved));
+  } else if (moved) {
+    Notice("no rows of landing files were moved into the partitions");
+  } else if (moved.error().code() == ErrorCode::kShuttingDown) {
+    Notice("moving the rows of landing files into the partitions was stopped: the next start goes on with it");
+  } else {
+    Notice("moving the rows of landing files into the partitions did not work, a later commit tries again: " +
+           moved.error().ToString());
+  }
 }
 
 Status Pipeline::Impl::WaitPaused() {
@@ -222,6 +248,7 @@ Status Pipeline::Impl::WaitPaused() {
 }
 
 Status Pipeline::Impl::Finish() {
+  is_finishing_ = true;
   board_.SetState(PipelineState::kDraining);
   FRAZIL_TRY(Cut());
   return AwaitLane(false);

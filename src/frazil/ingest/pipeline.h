@@ -15,6 +15,7 @@
 #include "frazil/base/result.h"
 #include "frazil/ingest/duplicate_keys.h"
 #include "frazil/ingest/landing.h"
+#include "frazil/ingest/landing_drain.h"
 #include "frazil/ingest/record_decoder.h"
 #include "frazil/ingest/record_source.h"
 #include "frazil/ingest/start_position.h"
@@ -52,9 +53,9 @@ struct PipelineOptions {
   int64_t commit_max_bytes = int64_t{256} << 20;  ///< of buffered rows; memory may cut earlier
   int64_t commit_max_records = 2'000'000;
   LandingMode landing = LandingMode::kAuto;
-  /// Moves the rows of all landing files into their partitions, in commits of its own; called where what others do has
-  /// turned landing off, on the thread that reads. Empty: people are told to do it.
-  std::function<Status()> drain_landing;
+  /// Moves the rows of all landing files into their partitions; called where what others do has turned landing off, on a
+  /// thread of its own. Empty: people are told to do it.
+  LandingDrain::Run drain_landing;
   /// End when every partition stands where it ended at the start (`scan.bounded.mode = latest-offset`).
   bool is_bounded = false;
   std::string index_directory;                        ///< empty: in memory

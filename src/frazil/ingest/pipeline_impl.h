@@ -9,9 +9,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "frazil/ingest/commit_lane.h"
 #include "frazil/ingest/commit_schedule.h"
+#include "frazil/ingest/landing_drain.h"
 #include "frazil/ingest/open_batch.h"
 #include "frazil/ingest/pipeline.h"
 #include "frazil/ingest/pipeline_control.h"
@@ -43,8 +45,11 @@ class Pipeline::Impl {
   Status Start();
   Status StartOnce();
   Status WaitPaused();
-  /// Says once what others' writes mean for landing files; drains them when they have turned landing off.
+  /// Says once what others' writes mean for landing files; starts to drain them when they have turned landing off.
   Status LookAfterLanding();
+  void TellOfReplacedPartitions(const spec::TableMetadata& metadata, const std::vector<spec::SequenceNumber>& landed);
+  /// What became of a drain of landing files that has ended.
+  void TellOfDrain();
   Status Finish();
   bool IsAtBoundedEnd() const;
 
@@ -106,6 +111,7 @@ class Pipeline::Impl {
   bool was_followed_ = false;
   bool must_start_again_ = false;  ///< the error that comes out of RunFromStart() asks for it
   int64_t starts_without_commit_ = 0;
+  bool is_finishing_ = false;
   bool is_landing_off_ = false;                 ///< and people were told
   std::set<spec::SnapshotId> told_overwrites_;  ///< see OverwritesOfPartitions()
   int64_t looked_at_bounds_ms_ = 0;
@@ -117,6 +123,7 @@ class Pipeline::Impl {
   std::optional<WaitLoop> poll_wait_;
   std::unique_ptr<table::WriterLease> lease_;  ///< while it runs: files of batches that are not committed yet
 
+  LandingDrain drain_;
   CommitLane lane_;  // last: it is waited for before what it uses goes
 };
 

@@ -10,9 +10,13 @@ namespace frazil::ingest {
 namespace {
 
 constexpr long kFirstServerError = 500;
+constexpr char kCredentialsHint[] = "see basic-auth.user-info or bearer-auth.token of the registry";
 constexpr char kContentType[] = "application/vnd.schemaregistry.v1+json";
 
 using SchemaPointer = std::shared_ptr<const RegisteredSchema>;
+
+/// 408 and 429 are a server's ways to say later; 3xx is not followed.
+bool MeansLater(long status) { return status >= kFirstServerError || status == 408 || status == 429; }
 
 class RegistryClient final : public SchemaRegistry {
  public:
@@ -89,13 +93,9 @@ class RegistryClient final : public SchemaRegistry {
         fmt::format("schema registry says {} to {} {}{}", response.status, method, UrlToShow(url), said);
     if (response.status == 404) return Fail(ErrorCode::kNotFound, "{}", what);
     if (response.status == 401 || response.status == 403) {
-      return tl::unexpected(Error(ErrorCode::kUnavailable, what)
-                                .WithHint("see basic-auth.user-info or bearer-auth.token of the registry"));
+      return tl::unexpected(Error(ErrorCode::kUnavailable, what).WithHint(kCredentialsHint));
     }
-    // 408 and 429 are a server's ways to say later; 3xx is not followed.
-    if (response.status >= kFirstServerError || response.status == 408 || response.status == 429) {
-      return Fail(ErrorCode::kUnavailable, "{}", what);
-    }
+    if (MeansLater(response.status)) return Fail(ErrorCode::kUnavailable, "{}", what);
     return Fail(ErrorCode::kInvalidArgument, "{}", what);
   }
 
@@ -175,6 +175,27 @@ Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::st
     return Fail(ErrorCode::kInvalidArgument, "a schema registry takes basic-auth or bearer-auth, not both");
   }
   return parsed;
+}
+
+Status JudgeRegistryAnswer(const HttpResponse& answer, const std::string& url) {
+  if (answer.status != 401 && !MeansLater(answer.status)) return {};
+  std::string said = ErrorMessageOf(answer.body);
+  if (!said.empty()) said = ": " + said;
+  const std::string what = fmt::format("schema registry says {} to GET {}{}", answer.status, UrlToShow(url), said);
+  Error error(ErrorCode::kUnavailable, what);
+  return tl::unexpected(answer.status == 401 ? std::move(error).WithHint(kCredentialsHint) : std::move(error));
+}
+
+Status CheckRegistryAnswers(const RegistryOptions& options, const std::string& subject) {
+  HttpClient http(options.http);
+  Status judged = Fail(ErrorCode::kInvalidArgument, "url of the schema registry is missing");
+  for (const std::string& server : options.urls) {
+    const std::string url = fmt::format("{}/subjects/{}/versions/latest", server, UrlEscape(subject));
+    const Result<HttpResponse> answer = http.Send({"GET", url, {{"Accept", kContentType}}, ""});
+    judged = answer ? JudgeRegistryAnswer(*answer, url) : tl::unexpected(answer.error());
+    if (judged || judged.error().code() != ErrorCode::kUnavailable) return judged;
+  }
+  return judged;
 }
 
 Result<std::unique_ptr<SchemaRegistry>> MakeRegistryClient(RegistryOptions options) {

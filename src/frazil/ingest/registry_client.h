@@ -27,4 +27,11 @@ Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::st
 /// Speaks Confluent's interface. Answers about an id are kept for good; a subject's latest version is always asked for.
 Result<std::unique_ptr<SchemaRegistry>> MakeRegistryClient(RegistryOptions options);
 
+/// What an answer to any question says about whether a registry answers: all do, a refusal of this question too. kUnavailable:
+/// 401 (nobody is let in with these credentials), and those that mean later (5xx, 408, 429).
+Status JudgeRegistryAnswer(const HttpResponse& answer, const std::string& url);
+/// Asks the registry's servers for the newest version of a subject that need not exist; ok when one of them answers, else the
+/// error of the last one. Errors of HttpClient::Send() besides.
+Status CheckRegistryAnswers(const RegistryOptions& options, const std::string& subject);
+
 }  // namespace frazil::ingest

@@ -49,6 +49,23 @@ TEST(RegistryClient, AServerThatIsNotThereIsUnavailable) {
   EXPECT_THAT(client->ById(7), IsError(ErrorCode::kUnavailable, "http://127.0.0.1:2/schemas/ids/7"));
 }
 
+TEST(RegistryAnswers, WhoRefusesOneQuestionAnswers) {
+  for (const long status : {200, 302, 400, 403, 404, 422}) {
+    EXPECT_THAT(JudgeRegistryAnswer({status, "<html>"}, "http://r"), IsOk()) << status;
+  }
+  EXPECT_THAT(JudgeRegistryAnswer({401, ""}, "http://r"), IsError(ErrorCode::kUnavailable, "says 401"));
+  for (const long status : {408, 429, 500, 502, 503}) {
+    EXPECT_THAT(JudgeRegistryAnswer({status, ""}, "http://r"), IsError(ErrorCode::kUnavailable, "http://r")) << status;
+  }
+}
+
+TEST(RegistryAnswers, AServerThatIsNotThereDoesNot) {
+  RegistryOptions options;
+  options.urls = {"http://127.0.0.1:1", "http://127.0.0.1:2"};
+  EXPECT_THAT(CheckRegistryAnswers(options, "t-value"),
+              IsError(ErrorCode::kUnavailable, "http://127.0.0.1:2/subjects"));
+}
+
 TEST(RegistryJson, ReadsSchemasWithReferences) {
   ASSERT_OK_AND_ASSIGN(const RegisteredSchema schema,
                        ParseRegisteredSchema(R"({"subject":"p","version":1,"id":4,"schema":"\"string\"",

@@ -1,6 +1,7 @@
 #include "frazil/service/pipeline_connection.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "frazil/ingest/avro_record_decoder.h"
 #include "frazil/ingest/avro_schema_cache.h"
@@ -118,16 +119,33 @@ std::string DrainLandingStatement(const std::string& catalog, const catalog::Tab
                      sql::QuotedText(fmt::format("{}", fmt::join(parts, "."))));
 }
 
-/// A bounded run ends, so it does not wait for what does not answer at its start: all that a start asks for is asked once.
-Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& config) {
+Status AskSource(ingest::RecordSource& source) {
   FRAZIL_TRY(source.Identity());
   FRAZIL_TRY(source.Bounds());
   FRAZIL_TRY(source.TombstoneRetention());
-  FRAZIL_ASSIGN(const auto registry, OpenPipelineRegistry(config));
-  if (registry == nullptr) return {};
-  const auto newest = registry->Latest(config.topic + "-value");
+  return {};
+}
+
+/// Asks again for some seconds where nobody answers: it may just be starting.
+Status AskPatiently(const std::function<Status()>& ask) {
+  constexpr std::chrono::seconds kPatience{15};
+  constexpr int64_t kPauseMs = 500;
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    Status answered = ask();
+    const bool may_come = !answered && answered.error().code() == ErrorCode::kUnavailable;
+    if (!may_come || std::chrono::steady_clock::now() >= give_up) return answered;
+    Clock::System().SleepMs(kPauseMs);
+  }
+}
+
+/// A bounded run ends, so it does not wait for long for what does not answer at its start: all that a start asks for is asked.
+Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& config) {
+  FRAZIL_TRY(AskPatiently([&] { return AskSource(source); }));
+  if (config.registry.empty()) return {};
+  FRAZIL_ASSIGN(const ingest::RegistryOptions registry, ingest::ParseRegistryOptions(config.registry));
   // Schemas may be registered under other subjects: any answer will do.
-  return newest || newest.error().code() == ErrorCode::kNotFound ? Status() : tl::unexpected(newest.error());
+  return AskPatiently([&] { return ingest::CheckRegistryAnswers(registry, config.topic + "-value"); });
 }
 
 }  // namespace
@@ -221,10 +239,9 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
                                         options.budget->limit_bytes() / kBatchShareOfLimit / resources.num_pipelines);
   }
   options.on_notice = std::move(on_notice);
-  if (resources.execute_sql) {
-    options.drain_landing = [&resources, call = DrainLandingStatement(table.catalog()->name(), config.table)] {
-      return resources.execute_sql(call);
-    };
+  if (resources.drain_landing) {
+    options.drain_landing = [&resources, call = DrainLandingStatement(table.catalog()->name(), config.table)](
+                                const std::atomic<bool>& stop) { return resources.drain_landing(call, stop); };
   }
   return std::make_unique<IngestPipeline>(
       std::make_unique<ingest::Pipeline>(std::move(table), std::move(source), std::move(decoder),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,8 @@ struct PipelineResources {
   std::string default_catalog;
   /// Runs one statement of SQL: tables that are missing are created by it. Any thread.
   std::function<Status(const std::string& statement)> execute_sql;
+  /// Runs a CALL of system.drain_landing, as ingest::LandingDrain says. Any thread; empty: people are told to do it.
+  std::function<Result<int64_t>(const std::string& call, const std::atomic<bool>& stop)> drain_landing;
   /// Folder of a table's key index.
   std::function<std::string(const spec::TableMetadata&)> index_directory;
   Executor* executor = nullptr;

@@ -54,8 +54,8 @@ bool HasLineage(const arrow::RecordBatch& batch, int num_table_columns, const Ro
 class RowWriter::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
-       spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing, Partitioner partitioner,
-       MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
+       spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing,
+       Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
         schema_(std::move(schema)),
@@ -250,8 +250,8 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
   FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
   return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
-      std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id,
-      options.is_landing, std::move(partitioner), std::move(metrics), std::move(names), target)));
+      std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id, options.is_landing,
+      std::move(partitioner), std::move(metrics), std::move(names), target)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
