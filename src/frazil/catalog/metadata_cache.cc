@@ -1,13 +1,32 @@
 #include "frazil/catalog/metadata_cache.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "frazil/base/uuid.h"
 #include "frazil/catalog/metadata_file.h"
 
 namespace frazil::catalog {
 namespace {
 
 constexpr size_t kMaxEntries = 8;
+constexpr int64_t kMaxFileBytes = int64_t{32} << 20;  // of all entries together; parsed they take several times as much
+
+/// Whether nobody writes this name twice: `<version>-<uuid>.metadata.json`, as writers under a catalog name their files. A
+/// `v3.metadata.json` may be another file of the same size tomorrow.
+bool HasUniqueName(std::string_view location) {
+  constexpr size_t kUuidSize = 36;
+  std::string_view name = location.substr(location.rfind('/') + 1);  // all of it when there is none
+  const size_t version = name.find('-');
+  if (version == 0 || version == std::string_view::npos) return false;
+  if (!std::ranges::all_of(name.substr(0, version), [](char letter) { return letter >= '0' && letter <= '9'; })) {
+    return false;
+  }
+  name.remove_prefix(version + 1);
+  if (!Uuid::Parse(name.substr(0, kUuidSize))) return false;
+  name.remove_prefix(kUuidSize);
+  return name == ".metadata.json" || name == ".gz.metadata.json" || name == ".metadata.json.gz";
+}
 
 }  // namespace
 
@@ -40,8 +59,14 @@ void MetadataCache::Keep(Entry entry) {
     return other.table.metadata_location == entry.table.metadata_location ||
            other.table.metadata->table_uuid == entry.table.metadata->table_uuid;
   });
+  if (entry.file_size_bytes > kMaxFileBytes || !HasUniqueName(entry.table.metadata_location)) return;
   entries_.push_front(std::move(entry));
-  if (entries_.size() > kMaxEntries) entries_.pop_back();
+  const auto file_bytes = [&] {
+    int64_t bytes = 0;
+    for (const Entry& kept : entries_) bytes += kept.file_size_bytes;
+    return bytes;
+  };
+  while (entries_.size() > kMaxEntries || file_bytes() > kMaxFileBytes) entries_.pop_back();
 }
 
 }  // namespace frazil::catalog

@@ -8,8 +8,9 @@
 
 namespace frazil::catalog {
 
-/// Parsed metadata files by location: they never change, and those of tables with a long history take longer to parse than
-/// a small query to run. Holds one version of each of the few tables read or written last. Thread-safe.
+/// Parsed metadata files by location: those with a UUID in their name never change, and those of tables with a long history
+/// take longer to parse than a small query to run. Holds one version of each of the few tables read or written last, of 32
+/// MiB of files at most; files of other names (`v3.metadata.json`) are read each time. Thread-safe.
 class MetadataCache {
  public:
   /// The metadata in the file, parsed at most once while it is kept; the file must still be there, of the same size.

@@ -36,6 +36,29 @@ TEST_F(MetadataCacheTest, WhatWasWrittenIsKnown) {
   EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsOkAnd(table_.metadata));
 }
 
+TEST_F(MetadataCacheTest, AFileWhoseNameMayComeAgainIsReadEachTime) {
+  ASSERT_OK_AND_ASSIGN(const Bytes bytes, io_->ReadFile(table_.metadata_location, 1 << 20));
+  const std::string uuid = "0197b5a4-5ec2-7c3b-9d4e-0123456789ab";
+  const std::pair<std::string, bool> cases[] = {{"v3.metadata.json", false},
+                                                {"metadata.json", false},
+                                                {"00003-abc.metadata.json", false},
+                                                {"v3-" + uuid + ".metadata.json", false},
+                                                {"-" + uuid + ".metadata.json", false},
+                                                {"00003-" + uuid, false},
+                                                {"00003-" + uuid + "0.metadata.json", false},
+                                                {uuid + ".metadata.json", false},
+                                                {"00003-" + uuid + ".metadata.json", true},
+                                                {"100000-" + uuid + ".metadata.json", true}};
+  for (const auto& [name, is_kept] : cases) {
+    const std::string location = "memory:/warehouse/other/" + name;
+    ASSERT_THAT(io_->WriteFile(location, bytes), IsOk());
+    MetadataCache cache;
+    ASSERT_OK_AND_ASSIGN(const auto first, cache.Read(*io_, location));
+    ASSERT_OK_AND_ASSIGN(const auto second, cache.Read(*io_, location));
+    EXPECT_EQ(first == second, is_kept) << name;
+  }
+}
+
 TEST_F(MetadataCacheTest, AFileThatIsGoneOrAnotherIsNotFoundHere) {
   MetadataCache cache;
   ASSERT_THAT(cache.Read(*io_, table_.metadata_location), IsOk());

@@ -24,6 +24,7 @@
 #include "frazil/sql/duckdb_scan.h"
 #include "frazil/sql/duckdb_scan_identity.h"
 #include "frazil/sql/duckdb_value.h"
+#include "frazil/sql/engine.h"
 #include "frazil/sql/hidden_column.h"
 #include "frazil/sql/metadata_table.h"
 #include "frazil/table/scan_planner.h"
@@ -78,6 +79,15 @@ table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::
   }
   selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_t>().value, 1000);
   return selector;
+}
+
+/// The version before kLiveRowsMark; none without the mark.
+std::optional<std::string> VersionOfLiveRows(const duckdb::BoundAtClause& at) {
+  if (!duckdb::StringUtil::CIEquals(at.Unit(), "version") || at.GetValue().IsNull()) return std::nullopt;
+  std::string text = at.GetValue().ToString();
+  if (!text.ends_with(kLiveRowsMark)) return std::nullopt;
+  text.pop_back();
+  return text;
 }
 
 // --- tables about tables ----------------------------------------------------------------------------------------------
@@ -183,7 +193,7 @@ class TableEntry final : public duckdb::TableCatalogEntry {
   }
   duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
   duckdb::virtual_column_map_t GetVirtualColumns() const override {
-    return HiddenColumnsOf(*pinned_->metadata, *pinned_->schema);
+    return HiddenColumnsOf(*pinned_->metadata, *pinned_->schema, pinned_->has_deleted_rows);
   }
   duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
 
@@ -290,7 +300,15 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
     pinned->table = loaded;
     pinned->metadata = loaded->metadata();
     table::SnapshotSelector selector;
-    if (at) selector = SelectorOf(*at, *pinned->metadata);
+    if (at) {
+      const auto version = VersionOfLiveRows(*at);
+      pinned->has_deleted_rows = !version;
+      if (!version) {
+        selector = SelectorOf(*at, *pinned->metadata);
+      } else if (!version->empty()) {
+        selector = SelectorOf({"version", duckdb::Value(*version)}, *pinned->metadata);
+      }
+    }
     pinned->snapshot = ValueOrThrow(table::SelectSnapshot(*pinned->metadata, selector));
     pinned->schema = table::SchemaToRead(*pinned->metadata, selector, pinned->snapshot);
     pinned->equality_deletes = std::make_shared<scan::EqualityDeletes>(loaded->io());

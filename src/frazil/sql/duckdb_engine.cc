@@ -9,6 +9,7 @@
 #include "duckdb/common/arrow/arrow_converter.hpp"
 #include "duckdb/common/file_system.hpp"
 #include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/execution/executor.hpp"
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/client_context.hpp"
 #include "duckdb/main/client_data.hpp"
@@ -17,6 +18,7 @@
 #include "duckdb/main/database.hpp"
 #include "duckdb/main/database_manager.hpp"
 #include "duckdb/main/query_result.hpp"
+#include "duckdb/main/settings.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/subquery_expression.hpp"
 #include "duckdb/parser/parsed_data/copy_info.hpp"
@@ -194,13 +196,13 @@ duckdb::LogicalType ResultTypeOf(const duckdb::LogicalType& type) {
 
 class EngineResult final : public QueryResult {
  public:
-  /// `query` and `tables` are for the messages of errors that come while rows are read.
-  static Result<std::unique_ptr<QueryResult>> Make(const std::shared_ptr<OpenRows>& open, std::string query,
-                                                   std::string tables) {
+  using Explain = std::function<Error(const duckdb::ErrorData&)>;
+
+  /// `explain` says what an error means that comes while rows are read; it is not asked once `open` is closed.
+  static Result<std::unique_ptr<QueryResult>> Make(const std::shared_ptr<OpenRows>& open, Explain explain) {
     auto result = std::unique_ptr<EngineResult>(new EngineResult);
     auto& rows = open->rows;
-    result->query_ = std::move(query);
-    result->tables_ = std::move(tables);
+    result->explain_ = std::move(explain);
     bool has_rows = rows->properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
     if (!has_rows) {
       auto chunk = rows->Fetch();
@@ -235,7 +237,7 @@ class EngineResult final : public QueryResult {
     try {
       while (true) {
         auto chunk = rows->Fetch();
-        if (rows->HasError()) return tl::unexpected<Error>(FromDuckError(rows->GetErrorObject(), query_, tables_));
+        if (rows->HasError()) return tl::unexpected<Error>(explain_(rows->GetErrorObject()));
         if (!chunk) {
           rows.reset();
           return std::shared_ptr<arrow::RecordBatch>();
@@ -249,7 +251,7 @@ class EngineResult final : public QueryResult {
         return *batch;
       }
     } catch (const std::exception& exception) {
-      return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), query_, tables_));
+      return tl::unexpected<Error>(explain_(duckdb::ErrorData(exception)));
     }
   }
 
@@ -274,28 +276,29 @@ class EngineResult final : public QueryResult {
   duckdb::vector<duckdb::LogicalType> types_;
   std::shared_ptr<arrow::Schema> schema_;
   std::string message_;
-  std::string query_;
-  std::string tables_;
+  Explain explain_;
   std::shared_ptr<OpenRows> open_;
 };
 
 // --- the engine -------------------------------------------------------------------------------------------------------
 
-/// While it lives DuckDB need not keep the order of rows.
+/// While it lives DuckDB need not keep the order of rows. No statements: each would make DuckDB forget a cancel.
 class Unordered {
  public:
-  explicit Unordered(duckdb::Connection& connection) : connection_(connection) {
-    auto setting = connection_.Query("SELECT current_setting('preserve_insertion_order')");
-    keeps_order_ = !setting->HasError() && setting->GetValue(0, 0).GetValue<bool>();
-    if (keeps_order_) connection_.Query("SET preserve_insertion_order = false");
+  explicit Unordered(duckdb::ClientContext& context) : config_(duckdb::DBConfig::GetConfig(context)) {
+    duckdb::Value keeps_order;
+    keeps_order_ = context.TryGetCurrentSetting(Setting::Name, keeps_order) && keeps_order.GetValue<bool>();
+    if (keeps_order_) config_.SetOption(Setting::SettingIndex, duckdb::Value::BOOLEAN(false));
   }
   ~Unordered() {
-    if (keeps_order_) connection_.Query("SET preserve_insertion_order = true");
+    if (keeps_order_) config_.SetOption(Setting::SettingIndex, duckdb::Value::BOOLEAN(true));
   }
   Unordered(const Unordered&) = delete;
 
  private:
-  duckdb::Connection& connection_;
+  using Setting = duckdb::PreserveInsertionOrderSetting;
+
+  duckdb::DBConfig& config_;
   bool keeps_order_ = false;
 };
 
@@ -334,6 +337,7 @@ class DuckEngine final : public Engine {
 
   Result<std::unique_ptr<QueryResult>> Run(const std::string& query) override {
     CloseOpenRows();
+    is_interrupt_asked_ = false;
     try {
       for (const auto& [name, catalog] : resolver_.catalogs()) {
         // What a failed statement left behind must not be seen by this one.
@@ -352,7 +356,9 @@ class DuckEngine final : public Engine {
       auto open = std::make_shared<OpenRows>();
       open->rows = std::move(rows);
       open_ = open;
-      return EngineResult::Make(open, query, resolver_.PinnedText());
+      return EngineResult::Make(open, [this, query, tables = resolver_.PinnedText()](const duckdb::ErrorData& error) {
+        return ErrorOf(error, query, tables);
+      });
     } catch (const std::exception& exception) {
       return Failed(duckdb::ErrorData(exception), query);
     }
@@ -388,7 +394,10 @@ class DuckEngine final : public Engine {
 
   int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
 
-  void Interrupt() override { connection_->Interrupt(); }
+  void Interrupt() override {
+    is_interrupt_asked_ = true;
+    connection_->Interrupt();
+  }
 
  private:
   /// A result that is still read refers to tables that the next query binds anew.
@@ -409,7 +418,7 @@ class DuckEngine final : public Engine {
   /// As Send(), for statements whose rows have no order but that of an ORDER BY: to write files in the order of the rows
   /// DuckDB holds back what it has written out of turn, far beyond its memory limit.
   unique_ptr<duckdb::QueryResult> SendUnordered(unique_ptr<duckdb::SQLStatement> statement) {
-    const Unordered unordered(*connection_);
+    const Unordered unordered(*connection_->context);
     return Send(std::move(statement));
   }
 
@@ -426,7 +435,22 @@ class DuckEngine final : public Engine {
   }
 
   Result<std::unique_ptr<QueryResult>> Failed(const duckdb::ErrorData& error, const std::string& query) const {
-    return tl::unexpected<Error>(FromDuckError(error, query, resolver_.PinnedText()));
+    return tl::unexpected<Error>(ErrorOf(error, query, resolver_.PinnedText()));
+  }
+
+  /// As FromDuckError(). An interrupt is also how DuckDB stops the threads of a query of which one has failed: then that
+  /// error is the one to tell.
+  Error ErrorOf(const duckdb::ErrorData& error, const std::string& query, const std::string& tables) const {
+    if (error.Type() != duckdb::ExceptionType::INTERRUPT || is_interrupt_asked_) {
+      return FromDuckError(error, query, tables);
+    }
+    duckdb::ClientContext& context = *connection_->context;
+    if (context.ExecutionIsFinished() && context.GetExecutor().HasError()) {  // false when no query is active
+      const duckdb::ErrorData cause = context.GetExecutor().GetError();
+      if (cause.Type() != duckdb::ExceptionType::INTERRUPT) return FromDuckError(cause, query, tables);
+    }
+    return Error(ErrorCode::kInternal, "query was stopped by an error in one of its threads that DuckDB does not tell")
+        .WithHint("run the statement again, or SET threads = 1 before it");
   }
 
   void Must(const std::string& query) {
@@ -440,6 +464,7 @@ class DuckEngine final : public Engine {
   std::unique_ptr<duckdb::DuckDB> database_;
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;
+  std::atomic<bool> is_interrupt_asked_ = false;  ///< since the running query began
 };
 
 }  // namespace

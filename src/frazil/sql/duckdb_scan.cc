@@ -37,7 +37,7 @@ unique_ptr<duckdb::MultiFileReader> CreateReader(const duckdb::TableFunction& fu
 duckdb::virtual_column_map_t ScanVirtualColumns(duckdb::ClientContext&, optional_ptr<duckdb::FunctionData> data) {
   auto& bind_data = data->Cast<duckdb::MultiFileBindData>();
   const PinnedTable& pinned = bind_data.file_list->Cast<ScanFileList>().pinned();
-  bind_data.virtual_columns = HiddenColumnsOf(*pinned.metadata, *pinned.schema);
+  bind_data.virtual_columns = HiddenColumnsOf(*pinned.metadata, *pinned.schema, pinned.has_deleted_rows);
   return bind_data.virtual_columns;
 }
 

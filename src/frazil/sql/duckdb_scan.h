@@ -24,6 +24,7 @@ struct PinnedTable {
   std::shared_ptr<scan::EqualityDeletes> equality_deletes;  ///< of the snapshot; shared by all scans of the query
   std::shared_ptr<table::VectorCache> vectors;              ///< of the store; null: none is kept
   std::shared_ptr<KeyIndexes> key_indexes;                  ///< null: none
+  bool has_deleted_rows = true;  ///< false: there is no `_deleted`, all scans give live rows only
 };
 
 /// Name of the scan's function in DuckDB's plans.

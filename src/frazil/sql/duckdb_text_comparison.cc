@@ -1,7 +1,10 @@
 #include "frazil/sql/duckdb_text_comparison.h"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/comparison_expression.hpp"
@@ -32,10 +35,25 @@ std::optional<std::pair<std::string, std::string>> ComparedTypes(const std::stri
   return std::pair(message.substr(kStart.size(), middle - kStart.size()), message.substr(second, end - second));
 }
 
-/// Where in the query the caret of a message stands: DuckDB says the place in no other way. Below the message is the line, of
-/// a long one the part around the caret, and the caret below that.
+/// Start and length of a line, counted from 1 as DuckDB counts: a "\r\n" ends two. None: there are not so many.
+std::optional<std::pair<size_t, size_t>> FindLine(const std::string& query, size_t number) {
+  constexpr const char* kLineEnds = "\r\n";
+  size_t start = 0;
+  for (; number > 1; --number) {
+    const size_t end = query.find_first_of(kLineEnds, start);
+    if (end == std::string::npos) return std::nullopt;
+    start = end + 1;
+  }
+  if (number == 0) return std::nullopt;
+  return std::pair(start, std::min(query.find_first_of(kLineEnds, start), query.size()) - start);
+}
+
+/// Where in the query the caret of a message stands: DuckDB says the place in no other way. Below the message is the line
+/// ("LINE 2: ..."), of a long one the part around the caret, and the caret below that. None also where the part is in the
+/// line more than once.
 std::optional<duckdb::idx_t> PlaceOfCaret(const std::string& message, const std::string& query) {
-  const size_t line = message.rfind("\nLINE ");
+  constexpr std::string_view kLine = "\nLINE ";
+  const size_t line = message.rfind(kLine);
   if (line == std::string::npos) return std::nullopt;
   const size_t line_end = message.find('\n', line + 1);
   const size_t caret = message.find('^', line_end == std::string::npos ? line : line_end);
@@ -53,9 +71,18 @@ std::optional<duckdb::idx_t> PlaceOfCaret(const std::string& message, const std:
     column -= 3;
   }
   if (shown.ends_with("...")) shown.resize(shown.size() - 3);
-  const size_t at = query.find(shown);
-  if (at == std::string::npos || column >= shown.size()) return std::nullopt;
-  return at + column;
+  if (column >= shown.size()) return std::nullopt;
+
+  size_t number = 0;
+  const char* const number_end = message.data() + text;
+  const auto parsed = std::from_chars(message.data() + line + kLine.size(), number_end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != number_end) return std::nullopt;
+  const auto place = FindLine(query, number);
+  if (!place) return std::nullopt;
+  const std::string_view of_query = std::string_view(query).substr(place->first, place->second);
+  const size_t at = of_query.find(shown);
+  if (at == std::string_view::npos || at != of_query.rfind(shown)) return std::nullopt;
+  return place->first + at + column;
 }
 
 /// What text becomes beside a value of this type; none: nothing.
@@ -70,6 +97,21 @@ std::optional<LogicalType> CounterpartOf(const std::string& type) {
   if (type == "TIMESTAMP") return LogicalType(LogicalType::TIMESTAMP);
   if (type == "TIMESTAMP WITH TIME ZONE") return LogicalType(LogicalType::TIMESTAMP_TZ);
   return std::nullopt;
+}
+
+/// Whether this is the cast of an earlier rewrite: no value of these types is text.
+bool IsCastByUs(const ParsedExpression& side) {
+  if (side.GetExpressionClass() != duckdb::ExpressionClass::CAST) return false;
+  switch (side.Cast<duckdb::CastExpression>().cast_type.id()) {
+    case duckdb::LogicalTypeId::BIGINT:
+    case duckdb::LogicalTypeId::HUGEINT:
+    case duckdb::LogicalTypeId::DOUBLE:
+    case duckdb::LogicalTypeId::BOOLEAN:
+    case duckdb::LogicalTypeId::DATE:
+    case duckdb::LogicalTypeId::TIMESTAMP:
+    case duckdb::LogicalTypeId::TIMESTAMP_TZ: return true;
+    default: return false;
+  }
 }
 
 /// Looks for the comparison at a place of the query, wherever it is nested.
@@ -91,6 +133,7 @@ class Search {
         expression.GetQueryLocation().IsValid() && expression.GetQueryLocation().GetIndex() == place_) {
       auto& comparison = expression.Cast<duckdb::ComparisonExpression>();
       auto& side = is_text_left_ ? comparison.left : comparison.right;
+      if (IsCastByUs(*side)) return;  // the error comes from elsewhere: another cast would only change what is compared
       side = duckdb::make_uniq<duckdb::CastExpression>(type_, std::move(side));
       is_found_ = true;
       return;

@@ -81,6 +81,19 @@ TEST_F(TextComparison, IsFoundWhereverItIsNested) {
   EXPECT_EQ(Answer("WITH q AS (SELECT n FROM t\nWHERE n < s) SELECT n FROM q"), "8");
 }
 
+TEST_F(TextComparison, IsFoundAmongLinesOfTheSameText) {
+  EXPECT_EQ(Answer("SELECT count(*) FROM (SELECT d AS a, DATE '2026-02-01' AS b FROM t) q\nWHERE\na < b\n"
+                   "UNION ALL SELECT count(*) + 10 FROM (SELECT n AS a, s AS b FROM t) q\nWHERE\na < b\n"
+                   "ORDER BY 1"),
+            "1; 11");
+  EXPECT_EQ(num_rewritten_, 1);
+  EXPECT_EQ(Answer("SELECT count(*) FROM (SELECT n AS a, s AS b FROM t) q\r\nWHERE\r\na < b\r\n"
+                   "UNION ALL SELECT count(*) + 10 FROM (SELECT n AS a, s AS b FROM t) q\r\nWHERE\r\na < b\r\n"
+                   "ORDER BY 1"),
+            "1; 11");
+  EXPECT_EQ(num_rewritten_, 2);
+}
+
 TEST_F(TextComparison, IsFoundInALongLine) {
   const std::string much = "'" + std::string(200, 'x') + "'";
   EXPECT_EQ(Answer("SELECT n FROM t WHERE " + much + " = " + much + " AND n < s AND " + much + " = " + much), "8");

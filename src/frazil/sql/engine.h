@@ -21,6 +21,10 @@ struct EngineOptions {
   std::function<void(int64_t num_rows, std::optional<double> query_part)> on_written;
 };
 
+/// Behind the version in `t AT (VERSION => '...')`, in queries that we put together: the table shows live rows only, it has
+/// no `_deleted`. No version before it: the current state.
+inline constexpr char kLiveRowsMark = '\x1f';
+
 /// DuckDB behind a plain interface: runs queries over the tables that a NameResolver finds.
 ///
 /// The catalogs of the resolver appear as attached databases; a table is pinned through the resolver when a query binds

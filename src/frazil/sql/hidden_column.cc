@@ -13,7 +13,8 @@ bool IsComputedPerRow(duckdb::column_t column) {
          column == IdOf(HiddenColumn::kPos) || column == IdOf(HiddenColumn::kDeleted);
 }
 
-duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata, const spec::Schema& schema) {
+duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata, const spec::Schema& schema,
+                                             bool has_deleted_rows) {
   duckdb::virtual_column_map_t columns;
   auto add = [&](HiddenColumn column, const std::string& name, LogicalType type) {
     if (schema.FindField(name) == nullptr) columns.insert({IdOf(column), duckdb::TableColumn(name, std::move(type))});
@@ -25,7 +26,7 @@ duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata
   auto partition_type = DuckTypeOf(partition);
   add(HiddenColumn::kPartition, "_partition",
       partition.fields().empty() || !partition_type ? LogicalType(LogicalType::VARCHAR) : *partition_type);
-  add(HiddenColumn::kDeleted, "_deleted", LogicalType::BOOLEAN);
+  if (has_deleted_rows) add(HiddenColumn::kDeleted, "_deleted", LogicalType::BOOLEAN);
   add(HiddenColumn::kRowId, spec::kRowIdColumn, LogicalType::BIGINT);
   add(HiddenColumn::kLastUpdatedSequenceNumber, spec::kLastUpdatedSequenceNumberColumn, LogicalType::BIGINT);
   columns.insert({duckdb::COLUMN_IDENTIFIER_EMPTY, duckdb::TableColumn("", LogicalType::BOOLEAN)});

@@ -27,7 +27,9 @@ inline duckdb::column_t IdOf(HiddenColumn column) { return static_cast<duckdb::c
 bool IsComputedPerRow(duckdb::column_t column);
 
 /// `_file`, `_pos`, ... and what DuckDB needs for count(*). A table's own column of the same name goes before.
-duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata, const spec::Schema& schema);
+/// `has_deleted_rows`: whether `_deleted` is among them.
+duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata, const spec::Schema& schema,
+                                             bool has_deleted_rows);
 
 /// The value that a hidden column has in all rows of a file; none when it differs from row to row.
 /// `has_stored_sequence_number`: whether the file may store `_last_updated_sequence_number`.

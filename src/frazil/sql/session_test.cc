@@ -359,6 +359,76 @@ TEST_F(SessionTest, AFailedStatementLeavesTheTableAsItWas) {
   EXPECT_EQ(io_->List("memory://lake")->size(), files);
 }
 
+// With copy-on-write a deleted row that a statement sees would be written anew.
+TEST_F(SessionTest, RowStatementsSeeLiveRowsOnly) {
+  for (const char* mode : {"merge-on-read", "copy-on-write"}) {
+    SCOPED_TRACE(mode);
+    Do("create table demo.x (id bigint, name string)");
+    Do("insert into demo.x values (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')");
+    Do("delete from demo.x where id in (2, 3)");
+    for (const char* statement : {"update", "merge", "delete"}) {
+      Do(fmt::format("alter table demo.x set tblproperties ('write.{}.mode' = '{}')", statement, mode));
+    }
+    EXPECT_THAT(Query("select id from demo.x where _deleted order by id"), RowsAre("2", "3"));
+    const auto before = MetadataOf("x")->current_snapshot()->id;
+    for (const char* statement :
+         {"update demo.x set name = 'back' where _deleted",
+          "update demo.x t set name = 'back' where t._deleted or id = 1", "update demo.x set name = _deleted::string",
+          "update demo.x.branch_main set name = 'back' where _deleted", "delete from demo.x where _deleted",
+          "delete from demo.x where not _deleted",
+          "merge into demo.x t using (select 2 as k) s on t.id = s.k and t._deleted when matched then update set name "
+          "= 'back'",
+          "merge into demo.x t using (select 2 as k) s on t.id = s.k when not matched by source and _deleted then "
+          "update set name = 'back'"}) {
+      EXPECT_THAT(ErrorOf(statement), testing::AllOf(HasSubstr("InvalidArgument"), HasSubstr("_deleted"))) << statement;
+    }
+    for (const char* statement : {"update demo.x set name = 'back' where demo.x._deleted",
+                                  "delete from demo.x t where exists (select 1 where t._deleted)"}) {
+      EXPECT_THAT(ErrorOf(statement), HasSubstr("InvalidArgument")) << statement;
+    }
+    EXPECT_EQ(MetadataOf("x")->current_snapshot()->id, before);
+
+    // Sources and subqueries may look at them.
+    EXPECT_EQ(Do("update demo.x set name = 'back' where id in (select id from demo.x where _deleted)"),
+              "updated 0 rows in demo.x");
+    EXPECT_EQ(Do("merge into demo.x t using (select id from demo.x where _deleted) s on t.id = s.id when matched then "
+                 "update set name = 'back'"),
+              "merged into demo.x: 0 rows updated, 0 deleted, 0 inserted");
+    EXPECT_EQ(Do("delete from demo.x where id in (select id from demo.x where _deleted)"),
+              "deleted 0 rows from demo.x");
+    EXPECT_EQ(Do("update demo.x set name = 'new' where x.id > 0"), "updated 2 rows in demo.x");
+    EXPECT_THAT(Query("select id, name from demo.x order by id"), RowsAre("1|new", "4|new"));
+    Do("drop table demo.x");
+  }
+}
+
+// COPY may write rows in any order but that of an ORDER BY, and what it needs for that ends with it.
+TEST_F(SessionTest, CopyKeepsTheOrderOfOrderByAndSelectsKeepTheirs) {
+  const TempDir folder;
+  const std::string path = folder.Join("rows.parquet");
+  Do(fmt::format(
+      "copy (select i, (i * 7919) % 200003 as k from range(200000) r(i) order by k) to '{}' (format parquet, "
+      "row_group_size 20000)",
+      path));
+  EXPECT_THAT(Query(fmt::format("select count(*) from (select k, lag(k) over (order by file_row_number) as last_k from "
+                                "read_parquet('{}', file_row_number = true)) where last_k >= k",
+                                path)),
+              RowsAre("0"));
+  EXPECT_THAT(Query(fmt::format("select count(*), count(distinct i) from read_parquet('{}')", path)),
+              RowsAre("200000|200000"));
+  EXPECT_THAT(ErrorOf(fmt::format("copy (select 1) to '{}'", folder.Join("none/rows.parquet"))),
+              testing::Not(HasSubstr("succeeded")));
+  EXPECT_THAT(Query("select current_setting('preserve_insertion_order')"), RowsAre("true"));
+  ASSERT_OK_AND_ASSIGN(const Rows keys, Query(fmt::format("select k from read_parquet('{}') where i % 50 = 0", path)));
+  ASSERT_EQ(keys.size(), 4000U);
+  int64_t before = -1;
+  for (const std::string& key : keys) {
+    const int64_t number = std::stoll(key);
+    ASSERT_GT(number, before);
+    before = number;
+  }
+}
+
 TEST_F(SessionTest, ReadsTheStateOfOneMoment) {
   MakeProducts();
   Do("insert into demo.products select id + 10, name, price from demo.products");

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "frazil/spec/ascii.h"
+#include "frazil/sql/engine.h"
+#include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
 
@@ -33,8 +35,8 @@ std::string WriteTarget::FromText(const std::string& alias) const {
   for (const std::string& level : reference_.name.levels) text += "." + QuoteName(level);
   text += "." + QuoteName(reference_.name.name);
   if (!alias.empty()) text += " AS " + QuoteName(alias);
-  if (reference_.version) text += " AT (VERSION => '" + *reference_.version + "')";
-  return text;
+  // A row that is deleted must not be found: to write it anew would bring it back.
+  return text + " AT (VERSION => " + QuotedText(reference_.version.value_or("") + kLiveRowsMark) + ")";
 }
 
 std::string WriteTarget::Qualifier(const std::string& alias) const {

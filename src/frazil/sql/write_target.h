@@ -21,7 +21,7 @@ class WriteTarget {
   /// The head of the branch in `metadata`; null when the table has no snapshot.
   const spec::Snapshot* HeadOf(const spec::TableMetadata& metadata) const;
 
-  /// The target as it stands in a FROM, in the state that the resolver has pinned.
+  /// The target as it stands in a FROM, in the state that the resolver has pinned: its live rows, without `_deleted`.
   std::string FromText(const std::string& alias) const;
   /// What a column of FromText(alias) is called by: `"alias".` or `"table".`
   std::string Qualifier(const std::string& alias) const;

@@ -64,10 +64,15 @@ Result<ManifestEntries> ManifestCache::Entries(const spec::ManifestFile& manifes
   FRAZIL_ASSIGN(const spec::PartitionSpec* spec,
                 FindSpec(metadata, manifest.partition_spec_id, manifest.manifest_path));
   const spec::SchemaPtr schema = SchemaOfSpec(metadata, *spec);
-  // Partition values come in the types of the schema, so a promotion makes another value of the same file.
-  std::string key = fmt::format("{}|{}|{}|{}|{}", manifest.manifest_path, manifest.sequence_number,
-                                manifest.first_row_id ? manifest.first_row_id->value() : -1, manifest.added_snapshot_id,
-                                schema->id());
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}", metadata.table_uuid.ToString(), manifest.manifest_path,
+                                manifest.sequence_number, manifest.first_row_id ? manifest.first_row_id->value() : -1,
+                                manifest.added_snapshot_id, schema->id());
+  // Partition values come in the types of the schema, so a promotion makes another value of the same file. Ids alone would
+  // not do: two tables may have the UUID of the one that both were registered from.
+  for (const spec::PartitionField& field : spec->fields()) {
+    const spec::Field* source = schema->FindField(field.source_id);
+    key += fmt::format("|{}({})", field.transform.ToString(), source == nullptr ? "" : source->type.ToString());
+  }
   if (const Slot found = Find(key); found.entries) return found.entries;
   FRAZIL_ASSIGN(auto decoded, format::ReadManifest(*io_, manifest, metadata.partition_specs, *schema));
   Slot slot;

@@ -19,8 +19,9 @@ using ManifestList = std::shared_ptr<const std::vector<spec::ManifestFile>>;
 /// Decoded manifests and manifest lists by path: the files are immutable, so a path is read once while it stays in the
 /// cache (least recently used go first, bounded by an estimate of bytes). Thread-safe.
 ///
-/// What a manifest inherits depends on its list row, so the key of a manifest also holds that row's sequence number and
-/// first_row_id. Encrypted manifests and lists are refused (kNotSupported).
+/// Tables may share a cache, and may name one manifest. What a manifest inherits depends on its list row, and what its
+/// partition values are on the table's schemas: the key of a manifest also holds that row's sequence number and first_row_id,
+/// the table's UUID and the types of the partition's sources. Encrypted manifests and lists are refused (kNotSupported).
 class ManifestCache {
  public:
   explicit ManifestCache(std::shared_ptr<io::FileIO> io, int64_t capacity_bytes = int64_t{64} << 20);

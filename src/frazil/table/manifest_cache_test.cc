@@ -44,6 +44,35 @@ TEST_F(ManifestCacheTest, WhatIsInheritedFromAnotherRowIsAnotherSlot) {
   EXPECT_EQ((*second)[0].data_file.first_row_id, spec::RowId{1000});
 }
 
+TEST_F(ManifestCacheTest, TablesThatNameOneManifestShareNoEntries) {
+  ManifestCache cache(counting_);
+  ASSERT_OK_AND_ASSIGN(const auto first, cache.Entries(rows_[0], test_.metadata()));
+  spec::TableMetadata other = test_.metadata();
+  other.table_uuid = Uuid::Random();
+  ASSERT_OK_AND_ASSIGN(const auto second, cache.Entries(rows_[0], other));
+  EXPECT_NE(first, second);
+  EXPECT_THAT(cache.Entries(rows_[0], test_.metadata()), IsOkAnd(first));
+  EXPECT_EQ(num_opened_, 2);
+}
+
+// Registered twice from one metadata file, then changed apart: the UUIDs and the schemas' ids are the same.
+TEST_F(ManifestCacheTest, PartitionValuesOfAnotherTypeAreAnotherSlot) {
+  TestTable test({}, true);
+  ASSERT_THAT(Append(test, {DataFileOf("a", 5, {spec::Value(std::string("x"))})}), IsOk());
+  const auto rows = test.Manifests(spec::ManifestContent::kData);
+  ASSERT_EQ(rows.size(), 1U);
+  ManifestCache cache(test.io);
+  ASSERT_OK_AND_ASSIGN(const auto first, cache.Entries(rows[0], test.metadata()));
+  spec::TableMetadata other = test.metadata();
+  ASSERT_OK_AND_ASSIGN(
+      other.schemas[0],
+      spec::Schema::Make(other.schemas[0]->id(),
+                         {{spec::FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)},
+                          {spec::FieldId{2}, "part", false, spec::Type::Primitive(spec::TypeId::kInt)}}));
+  const auto second = cache.Entries(rows[0], other);  // decoded anew, or refused as no text
+  EXPECT_TRUE(!second || *second != first);
+}
+
 TEST_F(ManifestCacheTest, TheLeastRecentlyUsedGoesFirst) {
   ManifestCache large(counting_);
   const auto bytes_of_one = static_cast<int64_t>(sizeof(spec::ManifestEntry)) + 100;
