@@ -35,14 +35,14 @@ std::optional<std::pair<std::string, std::string>> ComparedTypes(const std::stri
   return std::pair(message.substr(kStart.size(), middle - kStart.size()), message.substr(second, end - second));
 }
 
-/// Start and length of a line, counted from 1 as DuckDB counts: a "\r\n" ends two. None: there are not so many.
+/// Start and length of a line, counted from 1 as DuckDB counts: "\n", "\r" and "\r\n" end one. None: there are not so many.
 std::optional<std::pair<size_t, size_t>> FindLine(const std::string& query, size_t number) {
   constexpr const char* kLineEnds = "\r\n";
   size_t start = 0;
   for (; number > 1; --number) {
     const size_t end = query.find_first_of(kLineEnds, start);
     if (end == std::string::npos) return std::nullopt;
-    start = end + 1;
+    start = end + (query.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   }
   if (number == 0) return std::nullopt;
   return std::pair(start, std::min(query.find_first_of(kLineEnds, start), query.size()) - start);
