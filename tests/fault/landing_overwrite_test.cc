@@ -127,8 +127,10 @@ TEST_F(LandingOverwriteTest, TheNextCommitDeletesTheRowsOfReplacedPartitions) {
   EXPECT_EQ(NumLanded(), 2u);
   Overwrite({{900, "theirs", "x"}});
   EXPECT_EQ(world_.Rows(), (Rows{{1, "a"}, {2, "b"}, {3, "c"}, {4, "d"}, {5, "e"}, {900, "theirs"}}));
+  const int64_t replaced_id = world_.RowIds().at(3);
   world_.Append({{7, "new", "x"}, {3, "came again", "x"}});
   Run();
+  EXPECT_NE(world_.RowIds().at(3), replaced_id);
   const Rows expected = {{2, "b"}, {3, "came again"}, {5, "e"}, {7, "new"}, {900, "theirs"}};
   EXPECT_EQ(world_.Rows(), expected);
   EXPECT_THAT(world_.notices, Contains(HasSubstr("rows of landing files, which others had deleted or replaced")));

@@ -23,7 +23,8 @@ Status CommitFiles(table::Table& table, const EditFiles& edit, Clock& clock,
 Result<spec::DataFile> WriteEqualityDelete(const table::Table& table, const std::set<int64_t>& ids,
                                            spec::SpecId spec_id, spec::PartitionTuple partition = {});
 
-/// Data files of the given spec, landing files where it has no fields and the table's has; not committed. `lineage`: with the rows' ids.
+/// Data files of the given spec, landing files where it has no fields and the table's has; not committed. `lineage`: with the
+/// rows' ids.
 Result<std::vector<spec::DataFile>> WriteRows(const table::Table& table, const std::vector<index::LiveRow>& rows,
                                               bool lineage, spec::SpecId spec_id);
 

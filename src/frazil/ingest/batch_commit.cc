@@ -45,14 +45,13 @@ Result<std::vector<spec::TableUpdate>> BatchCommit::SchemaUpdatesOn(const spec::
   return std::vector<spec::TableUpdate>{};
 }
 
-/// What others believe to be gone goes with this commit.
-Status BatchCommit::StrikeOutLanded(const table::Table& base) {
+/// What others believe to be gone: it goes with this commit.
+Result<table::OwnDeletes> BatchCommit::FindLandedToStrikeOut(const table::Table& base) {
   looked_at_ = {};
-  num_struck_out_landed_ = 0;
-  if (options_.key == nullptr) return {};
+  table::OwnDeletes landed;
+  if (options_.key == nullptr) return landed;
   static const StruckOutLanded kNone;
   const StruckOutLanded& known = options_.struck_out_landed != nullptr ? *options_.struck_out_landed : kNone;
-  table::OwnDeletes landed;
   FRAZIL_TRY(
       AddLandingDeletes(base, index_, *options_.key, known.equality_deletes, looked_at_.equality_deletes, landed));
   FRAZIL_ASSIGN(const OnReplacePartitions on_replace, FindOnReplacePartitions(*base.metadata()));
@@ -62,11 +61,7 @@ Status BatchCommit::StrikeOutLanded(const table::Table& base) {
       looked_at_.overwrites.insert(overwrite->id);
     }
   }
-  for (const auto& [path, positions] : landed) {
-    num_struck_out_landed_ += positions.cardinality();
-    resolution_.deletes[path].UnionWith(positions);
-  }
-  return {};
+  return landed;
 }
 
 /// On the base's live files and those that this commit adds: rows of them may be struck out already.
@@ -93,8 +88,13 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
   {
     const StageTimer timer(options_.stages, "look-up");
     FRAZIL_TRY(index_.FollowTo(base, base.metadata()->current_snapshot(), {}));
-    FRAZIL_ASSIGN(resolution_, ResolveKeys(collapsed_.changes, index_));
-    FRAZIL_TRY(StrikeOutLanded(base));
+    FRAZIL_ASSIGN(const table::OwnDeletes landed, FindLandedToStrikeOut(base));
+    FRAZIL_ASSIGN(resolution_, ResolveKeys(collapsed_.changes, index_, landed));
+    num_struck_out_landed_ = 0;
+    for (const auto& [path, positions] : landed) {
+      num_struck_out_landed_ += positions.cardinality();
+      resolution_.deletes[path].UnionWith(positions);
+    }
   }
   CommittedRows rows;
   {

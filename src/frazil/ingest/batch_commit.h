@@ -78,7 +78,7 @@ class BatchCommit : public table::SnapshotChange {
 
  private:
   Status CheckFence(const table::EffectiveMarker& marker);
-  Status StrikeOutLanded(const table::Table& base);
+  Result<table::OwnDeletes> FindLandedToStrikeOut(const table::Table& base);
   Result<std::vector<spec::TableUpdate>> SchemaUpdatesOn(const spec::TableMetadata& base) const;
   Result<table::MergedDeletes> MergeVectors(const table::Table& base, const CommittedRows& rows);
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used);

@@ -45,26 +45,34 @@ class RowIdsByRow {
 
 }  // namespace
 
-Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index) {
+Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index,
+                               const table::OwnDeletes& gone) {
   std::vector<Hash96> hashes;
   hashes.reserve(changes.size());
   for (const KeyChange& change : changes) hashes.push_back(change.hash);
   FRAZIL_ASSIGN(const index::KeyHits found, index.LookUp(hashes));
   const std::vector<index::KeyHit>& hits = found.hits;
 
+  const auto is_gone = [&](const index::KeyHit& hit) {
+    const auto file = gone.find(hit.file_path());
+    return file != gone.end() && file->second.Contains(hit.position);
+  };
+
   Resolution resolution;
   RowIdsByRow row_ids(changes);
   size_t hit = 0;
   for (size_t key = 0; key < changes.size(); ++key) {
     const KeyChange& change = changes[key];
-    const size_t first_hit = hit;
-    while (hit < hits.size() && hits[hit].key == key) ++hit;
-    const bool existed = hit > first_hit;
+    const index::KeyHit* newest = nullptr;  // the newest hit comes first
+    for (; hit < hits.size() && hits[hit].key == key; ++hit) {
+      if (newest == nullptr && !is_gone(hits[hit])) newest = &hits[hit];
+    }
+    const bool existed = newest != nullptr;
     if (change.last_row < 0) {
       resolution.num_deletes += existed;
     } else if (existed && !change.cleared) {
       ++resolution.num_updates;
-      row_ids.Set(change.last_row, hits[first_hit].row_id);  // the newest hit comes first
+      row_ids.Set(change.last_row, newest->row_id);
     } else {
       // Cleared: the old row is gone and this is a new one, although both fell into one batch.
       ++resolution.num_inserts;

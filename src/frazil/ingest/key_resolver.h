@@ -23,7 +23,9 @@ struct Resolution {
   bool SameRows(const Resolution& other) const { return rows == other.rows && row_ids == other.row_ids; }
 };
 
-/// Looks all keys of a batch up and decides. `changes` as Collapse() gives them.
-Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index);
+/// Looks all keys of a batch up and decides. `changes` as Collapse() gives them. Rows at positions in `gone` are deleted
+/// too, but are not replaced: others have deleted them before.
+Result<Resolution> ResolveKeys(const std::vector<KeyChange>& changes, index::KeyIndex& index,
+                               const table::OwnDeletes& gone = {});
 
 }  // namespace frazil::ingest
