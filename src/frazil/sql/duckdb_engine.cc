@@ -42,6 +42,7 @@
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/engine.h"
 #include "frazil/sql/query_text.h"
+#include "frazil/sql/row_change.h"
 #include "frazil/sql/session.h"
 #include "frazil/sql/spark_macros.h"
 #include "frazil/sql/token.h"
@@ -427,8 +428,13 @@ class DuckEngine final : public Engine {
     constexpr int kMaxComparisons = 32;
     const bool is_query = statement->type == duckdb::StatementType::SELECT_STATEMENT ||
                           statement->type == duckdb::StatementType::EXPLAIN_STATEMENT;
+    bool may_send_again = IsRepeatable(statement->query);
     for (int i = 0; is_query && i < kMaxComparisons; ++i) {
       auto rows = Send(statement->Copy());
+      if (may_send_again && rows->HasError() && IsStray(rows->GetErrorObject())) {
+        may_send_again = false;  // no row was given yet: the second time tells the rows or the error
+        continue;
+      }
       if (!rows->HasError() || !CastTextWhereCompared(*statement, rows->GetErrorObject())) return rows;
     }
     return Send(std::move(statement));
@@ -438,12 +444,15 @@ class DuckEngine final : public Engine {
     return tl::unexpected<Error>(ErrorOf(error, query, resolver_.PinnedText()));
   }
 
+  /// An interrupt that nobody asked for.
+  bool IsStray(const duckdb::ErrorData& error) const {
+    return error.Type() == duckdb::ExceptionType::INTERRUPT && !is_interrupt_asked_;
+  }
+
   /// As FromDuckError(). An interrupt is also how DuckDB stops the threads of a query of which one has failed: then that
   /// error is the one to tell.
   Error ErrorOf(const duckdb::ErrorData& error, const std::string& query, const std::string& tables) const {
-    if (error.Type() != duckdb::ExceptionType::INTERRUPT || is_interrupt_asked_) {
-      return FromDuckError(error, query, tables);
-    }
+    if (!IsStray(error)) return FromDuckError(error, query, tables);
     duckdb::ClientContext& context = *connection_->context;
     if (context.ExecutionIsFinished() && context.GetExecutor().HasError()) {  // false when no query is active
       const duckdb::ErrorData cause = context.GetExecutor().GetError();
