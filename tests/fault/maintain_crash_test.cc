@@ -141,7 +141,8 @@ class World {
   std::vector<std::string> Needless() const {
     const table::Table table = Table();
     FileSet live;
-    EXPECT_THAT(AddEverythingLive(table, live), IsOk());
+    ReachableWalk walk(table);
+    EXPECT_THAT(AddEverythingLive(table, walk, live), IsOk());
     std::vector<std::string> needless;
     const std::string folder = *io::LocalPath(table.metadata()->location);
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {

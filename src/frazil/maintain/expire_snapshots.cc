@@ -190,7 +190,7 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
       if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
       if (!freed.empty()) {
         // Before the commit: afterwards nothing else remembers these files.
-        FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), table.metadata()->location, "expire", freed));
+        FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), *table.metadata(), "expire", freed));
       }
       // No requirement tells that the retention of a ref has changed, and reading manifests takes its time.
       FRAZIL_TRY(table.Refresh());
@@ -218,9 +218,10 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
   int64_t store_now_ms = 0;  // without a file of ours nobody tells it: then only what runs have said they leave
   if (!freed.empty()) {
     FRAZIL_ASSIGN(store_now_ms, StoreTimeMs(*table.io(), list));
-    FRAZIL_TRY(RemoveListedFiles(table, list, freed, *live, context, options.pace, result.removal));
   }
-  return ResumeRemovals(table, store_now_ms, *live, context, options.pace, result.resumed);
+  FileRemoval files(table, *std::move(live), store_now_ms, context, options.pace);
+  if (!freed.empty()) FRAZIL_TRY(files.Remove(list, freed, result.removal));
+  return files.Resume(result.resumed);
 }
 
 }  // namespace

@@ -172,14 +172,14 @@ TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
   const spec::DataFile dead = WrittenFile(test, "dead", 1);
   ASSERT_THAT(table::Append(test, {live}), IsOk());
   ASSERT_THAT(
-      RemovalList::Write(*test.io, test.metadata().location, "expire",
+      RemovalList::Write(*test.io, test.metadata(), "expire",
                          {{live.file_path, FileKind::kDataFile, "x"}, {dead.file_path, FileKind::kDataFile, "x"}}),
       IsOk());
   const int64_t hours_later = int64_t{3} * 3600 * 1000;
   RemovalResult resumed;
-  ASSERT_THAT(ResumeRemovals(test.table, 1, FileSet(), ContextOf(test), {}, resumed), IsOk());
+  ASSERT_THAT(FileRemoval(test.table, FileSet(), 1, ContextOf(test), {}).Resume(resumed), IsOk());
   EXPECT_THAT(AllFiles(test), Contains(dead.file_path)) << "its run may still be at work";
-  ASSERT_THAT(ResumeRemovals(test.table, hours_later, FileSet(), ContextOf(test), {}, resumed), IsOk());
+  ASSERT_THAT(FileRemoval(test.table, FileSet(), hours_later, ContextOf(test), {}).Resume(resumed), IsOk());
   EXPECT_EQ(resumed.deleted.size(), 1U);
   EXPECT_THAT(AllFiles(test), Contains(live.file_path));
   EXPECT_THAT(AllFiles(test), Not(Contains(dead.file_path)));

@@ -1,49 +1,24 @@
 #include "frazil/maintain/file_removal.h"
 
 #include <algorithm>
-#include <span>
+#include <iterator>
 
 #include "frazil/maintain/maintained_table.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 namespace {
 
 /// What one request to an object store may delete.
 constexpr size_t kBatch = 1000;
-constexpr int64_t kAbandonedAfterMs = int64_t{3600} * 1000;
+constexpr int64_t kMinuteMs = 60'000;
+/// A pace makes a removal take hours: others commit, wake up and begin meanwhile.
+constexpr int64_t kLookEveryMs = kMinuteMs;
+constexpr int64_t kAbandonedAfterMs = 60 * kMinuteMs;
+constexpr int64_t kRenewListEveryMs = kAbandonedAfterMs / 3;
 constexpr int64_t kLongestSleepMs = 100;
-
-/// One pass over `dead`, in batches; `num_deleted` says how far it came.
-Status DeleteInBatches(table::Table& table, std::span<const RemovalCandidate> dead,
-                       const table::ProcedureContext& context, RemovalPace pace, size_t& num_deleted) {
-  const size_t batch = pace.max_per_second > 0 ? std::min(kBatch, static_cast<size_t>(pace.max_per_second)) : kBatch;
-  Clock& clock = ClockOf(context);
-  const int64_t begun_ms = clock.NowMs();
-  while (num_deleted < dead.size()) {
-    if (pace.max_per_second > 0) {
-      // Slept in short steps, so that a signal is noticed.
-      const int64_t due_ms = begun_ms + static_cast<int64_t>(num_deleted) * 1000 / pace.max_per_second;
-      for (int64_t left = due_ms - clock.NowMs(); left > 0; left = due_ms - clock.NowMs()) {
-        FRAZIL_TRY(CheckStop(context));
-        clock.SleepMs(std::min(left, kLongestSleepMs));
-      }
-    }
-    FRAZIL_TRY(CheckStop(context));
-    std::vector<std::string> paths;
-    const size_t end = std::min(num_deleted + batch, dead.size());
-    for (size_t i = num_deleted; i < end; ++i) paths.push_back(dead[i].path);
-    FRAZIL_TRY(table.io()->Delete(paths));
-    num_deleted = end;
-    if (context.on_progress) {
-      table::ProcedureProgress progress;
-      progress.phase = "deleting";
-      progress.groups_done = static_cast<int64_t>(num_deleted);
-      progress.groups = static_cast<int64_t>(dead.size());
-      context.on_progress(progress);
-    }
-  }
-  return {};
-}
+/// So many files that a store refuses to delete are no accident.
+constexpr size_t kMaxFailures = 100;
 
 }  // namespace
 
@@ -53,44 +28,175 @@ std::map<FileKind, int64_t> RemovalResult::CountByKind() const {
   return counts;
 }
 
-Status RemoveListedFiles(table::Table& table, const std::string& list, const std::vector<RemovalCandidate>& candidates,
-                         FileSet live, const table::ProcedureContext& context, RemovalPace pace,
-                         RemovalResult& result) {
-  FRAZIL_TRY(table.Refresh());
-  FRAZIL_TRY(AddEverythingLive(table, live));
-  std::vector<RemovalCandidate> dead;
-  for (const RemovalCandidate& candidate : candidates) {
-    (live.Contains(candidate.path) ? result.spared : dead).push_back(candidate);
+/// A list, and how far it is.
+struct FileRemoval::Work {
+  std::string list;
+  int64_t listed_ms = 0;
+  int64_t begun_ms = 0;
+  const std::vector<RemovalCandidate>& candidates;
+  size_t next = 0;                       ///< of them
+  std::vector<RemovalCandidate> failed;  ///< before that
+  std::optional<Error> failure;          ///< the first one
+
+  std::vector<RemovalCandidate> Left() const {
+    std::vector<RemovalCandidate> left = failed;
+    left.insert(left.end(), candidates.begin() + static_cast<std::ptrdiff_t>(next), candidates.end());
+    return left;
   }
-  size_t num_deleted = 0;
-  Status done = DeleteInBatches(table, dead, context, pace, num_deleted);
-  const auto first_left = dead.begin() + static_cast<std::ptrdiff_t>(num_deleted);
-  result.deleted.insert(result.deleted.end(), dead.begin(), first_left);
-  if (!done) {
-    const auto left = RemovalList::Write(*table.io(), table.metadata()->location, RemovalList::Left("removal"),
-                                         {first_left, dead.end()});
-    if (left) static_cast<void>(table.io()->Delete({list}));
-    Notice(context,
-           fmt::format("{} files were deleted, {} are left to the next run", num_deleted, dead.size() - num_deleted));
-    return done;
-  }
-  return table.io()->Delete({list});
+};
+
+FileRemoval::FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms,
+                         const table::ProcedureContext& context, RemovalPace pace)
+    : table_(table),
+      live_(std::move(live)),
+      store_now_ms_(store_now_ms),
+      context_(context),
+      pace_(pace),
+      clock_(ClockOf(context)),
+      begun_ms_(clock_.NowMs()),
+      walk_(table) {}
+
+int64_t FileRemoval::StoreNowMs() const { return store_now_ms_ == 0 ? 0 : store_now_ms_ + clock_.NowMs() - begun_ms_; }
+
+Status FileRemoval::Look() {
+  FRAZIL_TRY(table_.Refresh());
+  const bool is_news = looked_at_.empty() || table_.metadata_location() != looked_at_;
+  if (is_news) FRAZIL_TRY(AddEverythingLive(table_, walk_, live_));
+  looked_at_ = table_.metadata_location();
+  const spec::TableMetadata& metadata = *table_.metadata();
+  FRAZIL_TRY(AddJournalled(context_.state_directory, metadata, live_));
+  FRAZIL_ASSIGN(leased_since_ms_, table::OldestLeaseStartMs(*table_.io(), metadata.location, StoreNowMs()));
+  looked_ms_ = clock_.NowMs();
+  return {};
 }
 
-Status ResumeRemovals(table::Table& table, int64_t store_now_ms, const FileSet& live,
-                      const table::ProcedureContext& context, RemovalPace pace, RemovalResult& result) {
-  FRAZIL_ASSIGN(const auto lists, RemovalList::Find(*table.io(), table.metadata()->location));
-  for (const io::FileInfo& list : lists) {
-    if (!RemovalList::IsLeft(list.path) && list.modified_ms > store_now_ms - kAbandonedAfterMs) continue;
-    auto candidates = RemovalList::Read(*table.io(), list.path);
-    // Another run has ended it meanwhile.
-    if (!candidates && candidates.error().code() == ErrorCode::kNotFound) continue;
-    if (!candidates) return tl::unexpected(std::move(candidates).error());
-    const size_t num_before = result.deleted.size();
-    const size_t num_spared = result.spared.size();
-    FRAZIL_TRY(RemoveListedFiles(table, list.path, *candidates, live, context, pace, result));
-    Notice(context, fmt::format("took up what an earlier run had listed: {} files deleted, {} in use",
-                                result.deleted.size() - num_before, result.spared.size() - num_spared));
+bool FileRemoval::IsLive(const RemovalCandidate& candidate) const {
+  // What was freed had been committed: no lease is about it.
+  const bool is_orphan = candidate.kind == FileKind::kUnknown;
+  return live_.Contains(candidate.path) ||
+         (is_orphan && leased_since_ms_ && candidate.modified_ms >= *leased_since_ms_);
+}
+
+/// Sleeps in short steps, so that a signal is noticed.
+Status FileRemoval::WaitForTurn(const Work& work) const {
+  FRAZIL_TRY(CheckStop(context_));
+  if (pace_.max_per_second == 0) return {};
+  const int64_t due_ms = work.begun_ms + static_cast<int64_t>(work.next) * 1000 / pace_.max_per_second;
+  for (int64_t left = due_ms - clock_.NowMs(); left > 0; left = due_ms - clock_.NowMs()) {
+    clock_.SleepMs(std::min(left, kLongestSleepMs));
+    FRAZIL_TRY(CheckStop(context_));
+  }
+  return {};
+}
+
+Status FileRemoval::DeleteBatch(Work& work, std::vector<RemovalCandidate> batch, RemovalResult& result) {
+  std::vector<std::string> paths;
+  for (const RemovalCandidate& file : batch) paths.push_back(file.path);
+  if (table_.io()->Delete(paths)) {
+    std::move(batch.begin(), batch.end(), std::back_inserter(result.deleted));
+    return {};
+  }
+  // Which of them are gone is told one by one.
+  std::optional<Error> end;
+  for (RemovalCandidate& file : batch) {
+    const Status deleted = end ? tl::unexpected(*end) : table_.io()->Delete({file.path});
+    if (deleted) {
+      result.deleted.push_back(std::move(file));
+      continue;
+    }
+    if (!work.failure) work.failure = deleted.error();
+    work.failed.push_back(std::move(file));
+    if (deleted.error().code() == ErrorCode::kUnavailable || work.failed.size() >= kMaxFailures) end = deleted.error();
+  }
+  return end ? tl::unexpected(*std::move(end)) : Status();
+}
+
+Status FileRemoval::Go(Work& work, RemovalResult& result) {
+  const auto per_second = static_cast<size_t>(pace_.max_per_second);
+  const size_t batch_size = per_second > 0 ? std::min(kBatch, per_second) : kBatch;
+  FRAZIL_TRY(Look());
+  while (work.next < work.candidates.size()) {
+    FRAZIL_TRY(WaitForTurn(work));
+    const int64_t now_ms = clock_.NowMs();
+    if (now_ms - looked_ms_ >= kLookEveryMs) FRAZIL_TRY(Look());
+    if (now_ms - work.listed_ms >= kRenewListEveryMs) {
+      // Or another run would take it up as abandoned.
+      FRAZIL_ASSIGN(const std::string renewed,
+                    RemovalList::Write(*table_.io(), *table_.metadata(), "removal", work.Left()));
+      work.listed_ms = now_ms;
+      FRAZIL_TRY(table_.io()->Delete({std::exchange(work.list, renewed)}));
+    }
+    std::vector<RemovalCandidate> batch;
+    const size_t end = std::min(work.next + batch_size, work.candidates.size());
+    for (; work.next < end; ++work.next) {
+      const RemovalCandidate& file = work.candidates[work.next];
+      (IsLive(file) ? result.spared : batch).push_back(file);
+    }
+    if (!batch.empty()) FRAZIL_TRY(DeleteBatch(work, std::move(batch), result));
+    if (context_.on_progress) {
+      table::ProcedureProgress progress;
+      progress.phase = "deleting";
+      progress.groups_done = static_cast<int64_t>(work.next);
+      progress.groups = static_cast<int64_t>(work.candidates.size());
+      context_.on_progress(progress);
+    }
+  }
+  return {};
+}
+
+Status FileRemoval::Remove(std::string list, const std::vector<RemovalCandidate>& candidates, RemovalResult& result) {
+  const int64_t now_ms = clock_.NowMs();
+  Work work{.list = std::move(list), .listed_ms = now_ms, .begun_ms = now_ms, .candidates = candidates};
+  const size_t num_before = result.deleted.size();
+  Status done = Go(work, result);
+  const std::vector<RemovalCandidate> left = work.Left();
+  Status settled;
+  if (!left.empty()) {
+    const auto written = RemovalList::Write(*table_.io(), *table_.metadata(), RemovalList::Left("removal"), left);
+    settled = written ? Status() : tl::unexpected(written.error());
+    Notice(context_,
+           fmt::format("{} files were deleted, {} are left to the next run{}", result.deleted.size() - num_before,
+                       left.size(), work.failure ? ": " + work.failure->ToString() : std::string()));
+  }
+  if (settled) settled = table_.io()->Delete({work.list});
+  // It is checked before it is used: nothing is wrong but that there is a list.
+  if (!settled) Notice(context_, "a list of what was to be deleted stays: " + settled.error().ToString());
+  std::move(work.failed.begin(), work.failed.end(), std::back_inserter(result.failed));
+  return done;
+}
+
+Status FileRemoval::ResumeList(const std::string& list, RemovalResult& result) {
+  auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list);
+  if (!candidates && candidates.error().code() == ErrorCode::kNotFound)
+    return {};  // another run has ended it meanwhile
+  if (!candidates) return tl::unexpected(std::move(candidates).error());
+  // Freed files may lie anywhere, orphans lie where the table does: it may have moved since.
+  const std::vector<std::string> folders = FoldersOf(*table_.metadata());
+  std::erase_if(*candidates, [&](const RemovalCandidate& file) {
+    return file.kind == FileKind::kUnknown && std::none_of(folders.begin(), folders.end(), [&](const auto& folder) {
+             return IsInside(PlaceOf(file.path), PlaceOf(folder));
+           });
+  });
+  const size_t num_before = result.deleted.size();
+  const size_t num_spared = result.spared.size();
+  FRAZIL_TRY(Remove(list, *candidates, result));
+  Notice(context_, fmt::format("took up what an earlier run had listed: {} files deleted, {} in use",
+                               result.deleted.size() - num_before, result.spared.size() - num_spared));
+  return {};
+}
+
+Status FileRemoval::Resume(RemovalResult& result) {
+  const auto lists = RemovalList::Find(*table_.io(), table_.metadata()->location);
+  if (!lists) {
+    Notice(context_, "what earlier runs had listed stays: " + lists.error().ToString());
+    return {};
+  }
+  for (const io::FileInfo& list : *lists) {
+    if (!RemovalList::IsLeft(list.path) && list.modified_ms > StoreNowMs() - kAbandonedAfterMs) continue;
+    Status resumed = ResumeList(list.path, result);
+    if (resumed) continue;
+    if (resumed.error().code() == ErrorCode::kShuttingDown) return resumed;
+    Notice(context_, "what an earlier run had listed stays: " + resumed.error().ToString());
   }
   return {};
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "frazil/base/clock.h"
 #include "frazil/maintain/procedure_arguments.h"
 #include "frazil/maintain/removal_list.h"
 #include "frazil/table/procedure.h"
@@ -15,6 +17,7 @@ namespace frazil::maintain {
 struct RemovalResult {
   std::vector<RemovalCandidate> deleted;
   std::vector<RemovalCandidate> spared;  ///< live after all when it came to it
+  std::vector<RemovalCandidate> failed;  ///< the store did not delete them
   std::map<FileKind, int64_t> CountByKind() const;
 };
 
@@ -23,20 +26,50 @@ struct RemovalPace {
   int64_t max_per_second = 0;  ///< 0: as fast as it goes
 };
 
-/// The one place that deletes files of tables (maintenance.md section 5): from a list that is written first, checked
-/// against metadata loaded again right before, in batches; what cannot be known to be free stays.
-///
-/// `live`: what is live besides the newest metadata (an earlier state of it): the union counts. Deletes `list` when all
-/// is done. kShuttingDown and failures leave what is not deleted yet in a list of its own, which ResumeRemovals() takes up at
-/// once; after a kill `list` itself is there. `result` gets what was done in either case.
-Status RemoveListedFiles(table::Table& table, const std::string& list, const std::vector<RemovalCandidate>& candidates,
-                         FileSet live, const table::ProcedureContext& context, RemovalPace pace, RemovalResult& result);
+/// The one place that deletes files of tables (maintenance.md section 5): from a list that is written first, in batches, each
+/// checked against metadata, journals and leases that were read less than a minute ago; what cannot be known to be free stays.
+/// One thread.
+class FileRemoval {
+ public:
+  /// `live`: what is live besides the newest metadata (an earlier state of it): all states that were seen count.
+  /// `store_now_ms`: the time by the store's clock; 0: not known, then every lease counts.
+  FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms, const table::ProcedureContext& context,
+              RemovalPace pace);
 
-/// Finishes what an earlier run of an expiry or an orphan removal listed and did not delete: what a run said that it leaves,
-/// and other lists older than an hour by the store's clock `store_now_ms` (0: not known). Those of runs that may still be at
-/// work are left alone.
-Status ResumeRemovals(table::Table& table, int64_t store_now_ms, const FileSet& live,
-                      const table::ProcedureContext& context, RemovalPace pace, RemovalResult& result);
+  /// Deletes what is in the file `list`, then the list. What a store refuses to delete is passed over and left in a list for
+  /// the next run, with a notice; so is what is not deleted yet after kShuttingDown, an outage or very many refusals, which are
+  /// returned. After a kill `list` itself is there. `result` says exactly what was done in all cases.
+  Status Remove(std::string list, const std::vector<RemovalCandidate>& candidates, RemovalResult& result);
+
+  /// Finishes what earlier runs of an expiry or an orphan removal listed and did not delete: what a run said that it leaves, and
+  /// other lists older than an hour; those of runs that may still be at work are left alone. A list that does not work stays,
+  /// with a notice. kShuttingDown.
+  Status Resume(RemovalResult& result);
+
+ private:
+  struct Work;
+
+  int64_t StoreNowMs() const;
+  /// Reads anew what is live.
+  Status Look();
+  bool IsLive(const RemovalCandidate& candidate) const;
+  Status WaitForTurn(const Work& work) const;
+  Status Go(Work& work, RemovalResult& result);
+  Status DeleteBatch(Work& work, std::vector<RemovalCandidate> batch, RemovalResult& result);
+  Status ResumeList(const std::string& list, RemovalResult& result);
+
+  table::Table& table_;
+  FileSet live_;
+  const int64_t store_now_ms_;  ///< at begun_ms_
+  const table::ProcedureContext& context_;
+  const RemovalPace pace_;
+  Clock& clock_;
+  const int64_t begun_ms_;
+  ReachableWalk walk_;
+  std::string looked_at_;  ///< metadata file
+  int64_t looked_ms_ = 0;
+  std::optional<int64_t> leased_since_ms_;  ///< by the store's clock
+};
 
 /// Of the argument `max_deletes_per_second`, which is ours. kInvalidArgument below 1.
 Result<RemovalPace> PaceOf(const Arguments& arguments);

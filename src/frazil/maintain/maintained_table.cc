@@ -37,6 +37,14 @@ Result<expr::ExpressionPtr> ParseWhere(const table::ProcedureContext& context, c
   return parsed;
 }
 
+std::vector<std::string> FoldersOf(const spec::TableMetadata& metadata) {
+  std::vector<std::string> folders = {metadata.location};
+  for (const char* key : {"write.data.path", "write.metadata.path"}) {
+    if (std::string folder = metadata.Property(key, ""); !folder.empty()) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
 Clock& ClockOf(const table::ProcedureContext& context) {
   return context.clock != nullptr ? *context.clock : Clock::System();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "frazil/table/procedure.h"
 #include "frazil/table/table.h"
@@ -23,6 +24,9 @@ Result<table::Table> OpenTable(const table::ProcedureContext& context, const std
 /// A `where` argument over the table's columns. kNotSupported when the caller reads no predicates.
 Result<expr::ExpressionPtr> ParseWhere(const table::ProcedureContext& context, const table::Table& table,
                                        const std::string& text);
+
+/// Where files of a table may lie, those that add_files took over excepted.
+std::vector<std::string> FoldersOf(const spec::TableMetadata& metadata);
 
 Clock& ClockOf(const table::ProcedureContext& context);
 /// One line for people, if anybody listens.

@@ -1,5 +1,6 @@
 #include "frazil/maintain/reachable_files.h"
 
+#include "frazil/format/manifest_file.h"
 #include "frazil/table/row_map.h"
 
 namespace frazil::maintain {
@@ -97,10 +98,9 @@ std::string FileSet::RootOf(const FilePlace& place) const {
   return roots_[found->second].scheme + "://" + roots_[found->second].authority;
 }
 
-Status AddEverythingLive(const table::Table& table, FileSet& live) {
+Status AddEverythingLive(const table::Table& table, ReachableWalk& walk, FileSet& live) {
   const spec::TableMetadata& metadata = *table.metadata();
   const TakeFile take = [&](const std::string& path, FileKind) { live.Add(path); };
-  ReachableWalk walk(table);
   for (const spec::Snapshot& snapshot : metadata.snapshots) {
     if (Status walked = walk.Walk(metadata, snapshot, take); !walked) {
       return tl::unexpected(std::move(walked).error().WithContext("finding out what is live; no file was deleted"));
@@ -108,6 +108,29 @@ Status AddEverythingLive(const table::Table& table, FileSet& live) {
   }
   WalkMetadataFiles(metadata, table.metadata_location(), take);
   WalkStatistics(metadata, [&](spec::SnapshotId, const std::string& path) { live.Add(path); });
+  return {};
+}
+
+Status AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
+  if (state_directory.empty()) return {};
+  const auto refusal = [](Error error) {
+    return tl::unexpected(std::move(error)
+                              .WithContext("the journal of rewrites cannot be read; no file was deleted")
+                              .WithHint("what it names may still be committed"));
+  };
+  const auto io = io::MakeLocalFileIO();
+  const auto files = io->List(state_directory + "/" + metadata.table_uuid.ToString() + "/journal");
+  if (!files) return refusal(files.error());
+  for (const io::FileInfo& file : *files) {
+    if (!file.path.ends_with(".avro")) continue;
+    auto bytes = io->ReadFile(file.path);
+    // Of a group that was committed or given up meanwhile.
+    if (!bytes && bytes.error().code() == ErrorCode::kNotFound) continue;
+    if (!bytes) return refusal(std::move(bytes).error());
+    const auto entries = format::ReadManifestBytes(*std::move(bytes), file.path);
+    if (!entries) return refusal(entries.error());
+    for (const spec::ManifestEntry& entry : *entries) live.Add(entry.data_file.file_path);
+  }
   return {};
 }
 

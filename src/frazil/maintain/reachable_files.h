@@ -90,7 +90,12 @@ class FileSet {
   std::unordered_map<uint64_t, uint32_t> roots_by_path_;
 };
 
-/// Adds everything that a state of a table needs: all of its snapshots, and all besides them.
-Status AddEverythingLive(const table::Table& table, FileSet& live);
+/// Adds everything that a state of a table needs: all of its snapshots, and all besides them. `walk`: of that table; what it
+/// has told before went into `live` as well.
+Status AddEverythingLive(const table::Table& table, ReachableWalk& walk, FileSet& live);
+
+/// Adds the outputs of unfinished rewrites of this machine (RewriteJournal keeps them as manifests). An error when a journal
+/// cannot be read. An empty state directory has none.
+Status AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live);
 
 }  // namespace frazil::maintain

@@ -7,7 +7,6 @@
 
 #include <fmt/ranges.h>
 
-#include "frazil/format/manifest_file.h"
 #include "frazil/maintain/hidden_names.h"
 #include "frazil/maintain/left_temporaries.h"
 #include "frazil/maintain/maintained_table.h"
@@ -41,15 +40,6 @@ Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableNa
   return {};
 }
 
-/// Where files of a table may lie.
-std::vector<std::string> FoldersOf(const spec::TableMetadata& metadata) {
-  std::vector<std::string> folders = {metadata.location};
-  for (const char* key : {"write.data.path", "write.metadata.path"}) {
-    if (std::string folder = metadata.Property(key, ""); !folder.empty()) folders.push_back(std::move(folder));
-  }
-  return folders;
-}
-
 /// Files of another table would all be orphans: neither lies in the other (rule 9).
 Status CheckNoOtherTableThere(const table::Table& table, const std::string& location) {
   const FilePlace folder = PlaceOf(location);
@@ -79,30 +69,6 @@ Status CheckNoOtherTableThere(const table::Table& table, const std::string& loca
   });
 }
 
-/// Outputs of unfinished rewrites of this machine (RewriteJournal keeps them as manifests).
-Status AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
-  if (state_directory.empty()) return {};
-  const auto refusal = [](Error error) {
-    return tl::unexpected(std::move(error)
-                              .WithContext("the journal of rewrites cannot be read; no file was deleted")
-                              .WithHint("what it names may still be committed"));
-  };
-  const auto io = io::MakeLocalFileIO();
-  const auto files = io->List(state_directory + "/" + metadata.table_uuid.ToString() + "/journal");
-  if (!files) return refusal(files.error());
-  for (const io::FileInfo& file : *files) {
-    if (!file.path.ends_with(".avro")) continue;
-    auto bytes = io->ReadFile(file.path);
-    // Of a group that was committed or given up meanwhile.
-    if (!bytes && bytes.error().code() == ErrorCode::kNotFound) continue;
-    if (!bytes) return refusal(std::move(bytes).error());
-    const auto entries = format::ReadManifestBytes(*std::move(bytes), file.path);
-    if (!entries) return refusal(entries.error());
-    for (const spec::ManifestEntry& entry : *entries) live.Add(entry.data_file.file_path);
-  }
-  return {};
-}
-
 /// One run.
 class OrphanRun {
  public:
@@ -117,7 +83,7 @@ class OrphanRun {
 
   Status Run() {
     // The first file written tells the store's time; without orphans it goes again.
-    FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table_.io(), table_.metadata()->location, "probe", {}));
+    FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table_.io(), *table_.metadata(), "probe", {}));
     const auto now = StoreTimeMs(*table_.io(), probe);
     FRAZIL_TRY(table_.io()->Delete({probe}));
     FRAZIL_ASSIGN(const int64_t store_now_ms, now);
@@ -126,7 +92,8 @@ class OrphanRun {
     result_.num_listed = static_cast<int64_t>(listed.size());
     // After the listing: a file that was committed in between must be seen as live.
     FRAZIL_TRY(table_.Refresh());
-    FRAZIL_TRY(AddEverythingLive(table_, live_));
+    ReachableWalk walk(table_);
+    FRAZIL_TRY(AddEverythingLive(table_, walk, live_));
     FRAZIL_TRY(AddJournalled(context_.state_directory, *table_.metadata(), live_));
     result_.num_live = static_cast<int64_t>(live_.size());
     FRAZIL_TRY(Compare(listed));
@@ -135,15 +102,15 @@ class OrphanRun {
       result_.orphans = std::move(found_);
       return {};
     }
+    FileRemoval files(table_, std::move(live_), store_now_ms, context_, options_.pace);
     if (!found_.empty()) {
-      FRAZIL_ASSIGN(const std::string list,
-                    RemovalList::Write(*table_.io(), table_.metadata()->location, "orphans", found_));
+      FRAZIL_ASSIGN(const std::string list, RemovalList::Write(*table_.io(), *table_.metadata(), "orphans", found_));
       RemovalResult removal;
-      const Status done = RemoveListedFiles(table_, list, found_, live_, context_, options_.pace, removal);
+      const Status done = files.Remove(list, found_, removal);
       result_.orphans = std::move(removal.deleted);
       FRAZIL_TRY(done);
     }
-    return ResumeRemovals(table_, store_now_ms, live_, context_, options_.pace, result_.resumed);
+    return files.Resume(result_.resumed);
   }
 
   OrphanResult TakeResult() { return std::move(result_); }
@@ -219,7 +186,8 @@ class OrphanRun {
     found_.push_back(
         {file.path, FileKind::kUnknown,
          fmt::format("{} of {} bytes, last changed {}", what, file.size_bytes,
-                     spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000))});
+                     spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000)),
+         file.modified_ms});
   }
 
   Status CheckBreaker() const {

@@ -334,7 +334,7 @@ TEST(RemoveOrphanFiles, DeletesNoFasterThanAskedAndGoesOnAfterAStop) {
   context.on_progress = {};
   table::Table table = test.Other();
   RemovalResult resumed;
-  ASSERT_THAT(ResumeRemovals(table, 0, FileSet(), context, {}, resumed), IsOk());
+  ASSERT_THAT(FileRemoval(table, FileSet(), 0, context, {}).Resume(resumed), IsOk());
   EXPECT_EQ(resumed.deleted.size(), 50U);
   EXPECT_EQ(AllFiles(test), in_use);
   auto history = RunHistory::Open(state.path(), test.metadata());
