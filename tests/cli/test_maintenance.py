@@ -216,6 +216,17 @@ def test_a_slow_deletion_that_is_stopped_is_ended_by_the_next_run(events):
     assert deleted == [len(left), 40 - len(left)], "each file with its reason in the run that deleted it"
 
 
+def test_what_was_shown_as_nothing_stays_nothing(events):
+    shown = events.run("expire", TABLE, "--older-than", "3650d", "-o", "json")
+    assert last_line(shown)["expired_snapshots_count"] == 0
+    events.run("clean-orphans", TABLE)
+    lost = orphan(events)
+    done = events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "-o", "json")
+    assert last_line(done)["expired_snapshots_count"] == 0 and "more could go since the list was made" in done.stderr
+    done = events.run("clean-orphans", TABLE, "--yes")
+    assert lost.exists() and "1 more have become orphans" in done.stderr
+
+
 def test_too_many_orphans_stop_with_exit_5(events):
     paths = [orphan(events, f"lost-{i}") for i in range(1001)]
     done = events.run("clean-orphans", TABLE, "--yes", check=False)

@@ -58,8 +58,9 @@ Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& comma
   }
   context.Say(fmt::format("{} orphan files {} beside {} live ones", result->orphans.size(),
                           options.dry_run ? "found" : "deleted", result->num_live));
+  // An empty list too: then nothing was seen, and nothing goes.
+  if (options.dry_run) FRAZIL_TRY(list.Write(options.location, result->orphans));
   if (options.dry_run && !result->orphans.empty()) {
-    FRAZIL_TRY(list.Write(options.location, result->orphans));
     context.Say(
         fmt::format("nothing was deleted: within a day, --yes deletes these and no others, if they are orphans "
                     "still; take out what is to stay, or delete the list: {}",

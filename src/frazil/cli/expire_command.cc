@@ -54,8 +54,9 @@ Result<ExitCode> Expire(Context& context, const ExpireCommand& command) {
                  .Add("deleted_manifest_lists_count", counts[FileKind::kManifestList])
                  .Add("deleted_statistics_files_count", counts[FileKind::kStatistics])
                  .Print(context));
-  if (options.dry_run && !result->expired.empty()) {
-    FRAZIL_TRY(list.Write(*result));
+  // An empty list too: then nothing was seen, and nothing goes.
+  if (options.dry_run) FRAZIL_TRY(list.Write(*result));
+  if (options.dry_run && (!result->expired.empty() || !result->removed_refs.empty())) {
     context.Say(fmt::format(
         "nothing was changed: within a day, --yes expires these snapshots and no others; take out those that "
         "are to stay, or delete the list: {}",

@@ -298,5 +298,60 @@ TEST(RewriteDataFiles, AGroupThatWasFinishedForABranchIsCommittedThere) {
   EXPECT_EQ(live->data_files[0].file.file_path, interrupted->groups[0].outputs[0].file_path);
 }
 
+TEST(RewriteDataFiles, AGroupOfABranchThatIsATagNowIsDroppedAndHoldsUpNothing) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Branch(table, "audit");
+  const TempDir state;
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  const auto interrupted = PausedRewrite::Start(table.table, options, &table.clock);
+  ASSERT_THAT(interrupted, IsOk());
+  RewriteJournal journal(state.path(), table.table);
+  for (const RewrittenGroup& group : interrupted->groups) ASSERT_THAT(journal.Add(table.table, group), IsOk());
+  const auto become_a_tag = [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    return std::vector<spec::TableUpdate>{
+        spec::update::RemoveSnapshotRef{"audit"},
+        spec::update::SetSnapshotRef{
+            "audit", {.snapshot_id = metadata.refs.at("audit").snapshot_id, .type = spec::RefType::kTag}}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, become_a_tag, table.clock), IsOk());
+  const auto result =
+      RewriteDataFiles(table.table, AllFiles(), {.clock = &table.clock, .state_directory = state.path()});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->dropped_reasons, ElementsAre(HasSubstr("the branch is gone: audit")));
+  EXPECT_EQ(result->groups, 1);
+  // Nobody finds it again.
+  const auto again = RewriteDataFiles(table.table, {}, {.clock = &table.clock, .state_directory = state.path()});
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->dropped_groups, 0);
+}
+
+TEST(RewriteDataFiles, ABranchOlderThanAColumnIsSortedByIt) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Branch(table, "audit");
+  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const auto add_column = [](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    std::vector<spec::Field> fields = metadata.schema()->fields();
+    fields.push_back({.id = spec::FieldId{4}, .name = "extra", .type = spec::Type::Primitive(spec::TypeId::kLong)});
+    FRAZIL_ASSIGN(spec::SchemaPtr schema, spec::Schema::Make(spec::SchemaId{1}, std::move(fields), {spec::FieldId{1}}));
+    return std::vector<spec::TableUpdate>{spec::update::AddSchema{std::move(schema)},
+                                          spec::update::SetCurrentSchema{spec::SchemaId(-1)}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, add_column, table.clock), IsOk());
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  options.strategy = RewriteOptions::Strategy::kSort;
+  options.sort_order =
+      spec::SortOrder{.fields = {{.source_id = spec::FieldId{4}},
+                                 {.source_id = spec::FieldId{1}, .direction = spec::SortDirection::kDescending}}};
+  const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->rewritten_data_files, 5);
+  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  const auto rows = index::ReadLiveRows(table.table, table.table.metadata()->FindRef("audit"));
+  ASSERT_THAT(rows, IsOk());
+  EXPECT_EQ(rows->front().row.id, 49);
+}
+
 }  // namespace
 }  // namespace frazil::maintain

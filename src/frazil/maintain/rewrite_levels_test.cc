@@ -1,6 +1,7 @@
 #include "frazil/maintain/rewrite_levels.h"
 
 #include <cstdio>
+#include <optional>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 
 #include "frazil/maintain/rewrite_plan.h"
 #include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/spec/single_value.h"
 #include "frazil/table/snapshot_change.h"
 #include "frazil/table/table_test_support.h"
 
@@ -45,8 +47,15 @@ class Table {
 
   RewriteOptions options;
 
-  void Land(int64_t bytes) {
+  /// `part`: of all rows, as the file's bounds say; none: there are no bounds.
+  void Land(int64_t bytes, std::optional<int> part = {}) {
     spec::DataFile file = Sized(bytes);
+    if (part) {
+      const spec::FieldId id(3);
+      const Bytes bound = spec::EncodeSingleValue(spec::Type::Primitive(spec::TypeId::kString), Name(*part));
+      file.lower_bounds[id] = file.upper_bounds[id] = bound;
+      file.null_value_counts[id] = 0;
+    }
     file.spec_id = landing_;
     table::FileChanges changes;
     changes.operation = spec::Operation::kAppend;
@@ -144,6 +153,26 @@ TEST(JudgeLanding, WaitsForItsFillOrItsAge) {
   ASSERT_EQ(old.groups.size(), 1U);
   EXPECT_TRUE(table.Carry(old));
   EXPECT_FALSE(table.Carry(table.Plan())) << "a fixed point";
+}
+
+// Rows of one day among very many days must not wait until there is enough for every one of them.
+TEST(JudgeLanding, CountsThePartitionsThatTheFilesMayHaveRowsOf) {
+  Table table(4);
+  table.options.leveled = true;
+  table.options.target_file_size_bytes = 3200;  // 100 bytes a partition
+  table.Land(400);
+  ASSERT_TRUE(table.Carry(table.Plan())) << "there are four partitions now";
+  table.Land(390);
+  EXPECT_FALSE(table.Carry(table.Plan())) << "its rows may be of any partition";
+  table.Land(10);
+  ASSERT_TRUE(table.Carry(table.Plan()));
+  table.Land(90, 2);
+  EXPECT_FALSE(table.Carry(table.Plan()));
+  table.Land(10, 2);
+  const RewritePlan plan = table.Plan();
+  ASSERT_EQ(plan.groups.size(), 1U);
+  EXPECT_TRUE(plan.groups[0].is_move);
+  EXPECT_EQ(plan.groups[0].tasks.size(), 2U);
 }
 
 // Commits every five minutes of very different sizes, and a rewrite after every fourth: how often a byte is written in all,

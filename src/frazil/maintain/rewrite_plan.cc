@@ -410,7 +410,7 @@ Result<RewritePlan> PlanRewrite(const table::Table& table, const RewriteOptions&
     return Fail(ErrorCode::kNotFound, "there is no branch of this name to rewrite: {}", options.branch);
   }
   if (head == nullptr) return plan;
-  FRAZIL_ASSIGN(table::ScanPlan scan, table::PlanScan(table, head, options.where));
+  FRAZIL_ASSIGN(table::ScanPlan scan, table::PlanScan(table, head, options.where, metadata.schema()));
   plan.scan = std::make_shared<const table::ScanPlan>(std::move(scan));
   Planner(options, sizes, clock.NowMs(), plan).Run();
   return plan;

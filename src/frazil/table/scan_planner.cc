@@ -26,6 +26,20 @@ spec::DataFile WithoutMetrics(const spec::DataFile& file) {
   return slim;
 }
 
+/// Of a file that lies in no partition the bounds of what specs partition by are kept: they say where its rows belong.
+void KeepPartitionBounds(const spec::DataFile& file, const spec::TableMetadata& metadata, spec::DataFile& slim) {
+  const auto keep = [](const auto& from, auto& to, spec::FieldId id) {
+    if (const auto found = from.find(id); found != from.end()) to.insert(*found);
+  };
+  for (const spec::PartitionSpec& spec : metadata.partition_specs) {
+    for (const spec::PartitionField& field : spec.fields()) {
+      keep(file.null_value_counts, slim.null_value_counts, field.source_id);
+      keep(file.lower_bounds, slim.lower_bounds, field.source_id);
+      keep(file.upper_bounds, slim.upper_bounds, field.source_id);
+    }
+  }
+}
+
 /// Walks the live entries of one snapshot that may matter to a filter.
 class EntryWalk {
  public:
@@ -72,8 +86,10 @@ class EntryWalk {
       }
       const spec::SequenceNumber sequence = entry.sequence_number.value_or(spec::SequenceNumber{0});
       if (is_data) {
-        data_files.push_back({keeps_metrics_ ? entry.data_file : WithoutMetrics(entry.data_file), sequence,
-                              entry.file_sequence_number.value_or(sequence)});
+        LiveDataFile& file = data_files.emplace_back();
+        file = {keeps_metrics_ ? entry.data_file : WithoutMetrics(entry.data_file), sequence,
+                entry.file_sequence_number.value_or(sequence)};
+        if (!keeps_metrics_ && spec->fields().empty()) KeepPartitionBounds(entry.data_file, metadata_, file.file);
       } else {
         deletes.push_back({entry.data_file, sequence});
       }
