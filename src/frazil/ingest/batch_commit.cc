@@ -7,6 +7,21 @@
 #include "frazil/scan/file_reader.h"
 
 namespace frazil::ingest {
+namespace {
+
+/// So long after files were written (a process that slept) it is looked whether they are still there.
+constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
+
+/// kUnavailable: others' orphan removal has taken one that no commit names yet. The batch is written anew.
+Status CheckThere(const io::FileIO& io, const std::set<std::string>& paths) {
+  for (const std::string& path : paths) {
+    FRAZIL_ASSIGN(const bool is_there, io.Exists(path));
+    if (!is_there) return Fail(ErrorCode::kUnavailable, "an uncommitted file is gone, it is written anew: {}", path);
+  }
+  return {};
+}
+
+}  // namespace
 
 BatchCommit::BatchCommit(const ChangeBatch& batch, const CollapsedBatch& collapsed, const PipelineIdentity& pipeline,
                          index::KeyIndex& index, spec::SchemaPtr schema, Clock& clock, BatchCommitOptions options,
@@ -96,6 +111,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
       resolution_.deletes[path].UnionWith(positions);
     }
   }
+  const int64_t begun_ms = clock_.NowMs();
   CommittedRows rows;
   {
     const StageTimer timer(options_.stages, "write");
@@ -119,6 +135,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
     sizes_.row_bytes += file.file_size_in_bytes;
     changes.added_data_files.push_back({.file = file, .sequence_number = {}});
   }
+  if (clock_.NowMs() - begun_ms > kLookAfterMs) FRAZIL_TRY(CheckThere(*base.io(), used));
   for (const spec::DataFile& vector : merged.added_delete_files) {
     sizes_.vector_bytes += vector.content_size_in_bytes.value_or(0);
   }

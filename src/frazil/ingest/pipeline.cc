@@ -131,10 +131,7 @@ Status Pipeline::Impl::StartOnce() {
   FRAZIL_TRY(PrepareFormat(table_, options_.upgrade_table,
                            "with --upgrade-table it becomes version 3, which older engines cannot read", clock_,
                            [this](const std::string& line) { Notice(line); }));
-  if (lease_ == nullptr) {
-    FRAZIL_ASSIGN(lease_, table::WriterLease::Take(table_.io(), table_.metadata()->location,
-                                                   fmt::format("pipeline {} ({})", options_.id, options_.writer)));
-  }
+  FRAZIL_TRY(TakeLease());
   const spec::SchemaPtr schema = table_.metadata()->schema();
   if (started_.index == nullptr || !HasSameKey(*schema, *started_.key)) {
     started_ = {};
@@ -178,6 +175,24 @@ Status Pipeline::Impl::StartOnce() {
   });
   ShowBuffer();
   return {};
+}
+
+/// Without one it goes on: files younger than a day are spared anyhow.
+Status Pipeline::Impl::TakeLease() {
+  if (lease_ != nullptr) return {};
+  auto lease = table::WriterLease::Take(table_.io(), table_.metadata()->location,
+                                        fmt::format("pipeline {} ({})", options_.id, options_.writer));
+  if (lease) {
+    lease_ = *std::move(lease);
+    return {};
+  }
+  if (IsMendedByWaiting(lease.error())) return tl::unexpected(std::move(lease).error());
+  Notice("orphan removal is not told of this pipeline, a lease cannot be written: " + lease.error().ToString());
+  return {};
+}
+
+void Pipeline::Impl::AdvanceLease() {
+  if (lease_ != nullptr && !lane_.is_busy()) lease_->Advance();
 }
 
 Status Pipeline::Impl::LookAfterLanding() {
@@ -242,7 +257,10 @@ Status Pipeline::Impl::WaitPaused() {
   FRAZIL_TRY(AwaitLane(false));
   FRAZIL_TRY(source_->Pause());
   board_.SetState(PipelineState::kPaused);
-  while (control_.is_paused() && !control_.is_stopping()) clock_.SleepMs(kPollTimeout.count());
+  while (control_.is_paused() && !control_.is_stopping()) {
+    AdvanceLease();
+    clock_.SleepMs(kPollTimeout.count());
+  }
   board_.SetState(PipelineState::kRunning);
   return source_->Resume();
 }

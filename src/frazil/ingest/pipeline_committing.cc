@@ -70,7 +70,7 @@ Status Pipeline::Impl::Settle() {
   }
   const CommitLane::Done& done = *taken;
   starts_without_commit_ = 0;
-  lease_->Advance();
+  AdvanceLease();
   committed_ms_ = clock_.NowMs();
   schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);
   board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });

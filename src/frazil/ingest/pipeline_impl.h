@@ -45,6 +45,9 @@ class Pipeline::Impl {
   Status Start();
   Status StartOnce();
   Status WaitPaused();
+  Status TakeLease();
+  /// Says, while no batch is being committed, that no file waits for its commit.
+  void AdvanceLease();
   /// Says once what others' writes mean for landing files; starts to drain them when they have turned landing off.
   Status LookAfterLanding();
   void TellOfReplacedPartitions(const spec::TableMetadata& metadata, const std::vector<spec::SequenceNumber>& landed);
@@ -121,7 +124,7 @@ class Pipeline::Impl {
   int64_t read_ms_ = 0;       ///< the source answered; at the start the marker says it
   std::optional<std::chrono::milliseconds> tombstone_retention_;
   std::optional<WaitLoop> poll_wait_;
-  std::unique_ptr<table::WriterLease> lease_;  ///< while it runs: files of batches that are not committed yet
+  std::unique_ptr<table::WriterLease> lease_;  ///< while it runs; null: it cannot be written
 
   LandingDrain drain_;
   CommitLane lane_;  // last: it is waited for before what it uses goes

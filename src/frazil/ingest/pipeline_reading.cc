@@ -245,6 +245,7 @@ Status Pipeline::Impl::KeepHouse() {
   const int64_t now_ms = clock_.NowMs();
   const bool looks = now_ms - looked_at_bounds_ms_ >= kBoundsEveryMs;
   if (looks) FRAZIL_TRY(LookAtBounds());
+  AdvanceLease();
   if (lane_.is_busy() || batch_.has_records()) return {};
   // An idle pipeline on a compacted topic says that it is alive: the age of its marker tells whether tombstones were missed.
   if (looks && tombstone_retention_ && now_ms - committed_ms_ > tombstone_retention_->count() / 4) {

@@ -20,6 +20,7 @@ class RewriteCommit : public table::SnapshotChange {
   struct Options {
     std::string branch = spec::kMainBranch;
     bool use_starting_sequence_number = true;
+    std::string temp_directory;  ///< empty: the system's
   };
   /// What the committed attempt did.
   struct Outcome {

@@ -221,7 +221,7 @@ Status GroupRewrite::ReadSource(uint32_t index) {
 Status GroupRewrite::WriteSorted() {
   std::vector<int64_t> first_rows = {0};  // of each source
   for (uint32_t i = 0; i < result_.sources.size(); ++i) first_rows.push_back(first_rows.back() + sorter_->num_rows(i));
-  const auto places = std::make_shared<SortedPlaces>(first_rows.back());
+  const auto places = std::make_shared<SortedPlaces>(first_rows.back(), resources_.temp_directory);
   FRAZIL_TRY(sorter_->Sort());
   for (;;) {
     FRAZIL_TRY(CheckStop());
@@ -241,6 +241,7 @@ Status GroupRewrite::WriteSorted() {
 }
 
 Result<RewrittenGroup> GroupRewrite::Run() {
+  result_.begun_at_ms = (resources_.clock == nullptr ? Clock::System() : *resources_.clock).NowMs();
   FRAZIL_TRY(DescribePlan());
   for (const size_t task : group_.tasks) {
     FRAZIL_ASSIGN(RewrittenSource source, Describe(plan_.scan->tasks[task]));
@@ -256,7 +257,6 @@ Result<RewrittenGroup> GroupRewrite::Run() {
   }
   FRAZIL_ASSIGN(result_.outputs, outputs_->Finish());
   result_.keeps_partition = !group_.is_move;
-  result_.finished_at_ms = (resources_.clock == nullptr ? Clock::System() : *resources_.clock).NowMs();
   return std::move(result_);
 }
 

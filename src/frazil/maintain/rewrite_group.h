@@ -51,7 +51,7 @@ struct RewrittenGroup {
   std::vector<spec::DataFile> outputs;
   /// Every output has the spec and partition of every source.
   bool keeps_partition = false;
-  int64_t finished_at_ms = 0;
+  int64_t begun_at_ms = 0;  ///< no output is older
 
   int64_t input_bytes() const;
   int64_t output_bytes() const;

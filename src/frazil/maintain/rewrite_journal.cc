@@ -18,8 +18,8 @@ constexpr char kRowMap[] = ".puffin";
 constexpr char kOutputs[] = ".avro";
 constexpr char kSent[] = ".sent";
 
-Status WriteRowMap(io::FileIO& files, const std::string& path, const RewrittenGroup& group) {
-  table::RowMapWriter writer;
+Status WriteRowMap(io::FileIO& files, const std::string& folder, const std::string& path, const RewrittenGroup& group) {
+  table::RowMapWriter writer(folder);
   for (const spec::DataFile& output : group.outputs) writer.AddOutput({output.file_path, output.record_count});
   for (const RewrittenSource& source : group.sources) {
     const uint32_t index = writer.AddSource(source.identity, source.dropped.Clone());
@@ -110,7 +110,7 @@ Status RewriteJournal::Add(const table::Table& table, const RewrittenGroup& grou
     entry.spec_id = group.outputs.front().spec_id;
     FRAZIL_TRY(WriteOutputs(*files_, folder_ + group.id + kOutputs, group, *table.metadata()));
   }
-  FRAZIL_TRY(WriteRowMap(*files_, folder_ + group.id + kRowMap, group));
+  FRAZIL_TRY(WriteRowMap(*files_, folder_, folder_ + group.id + kRowMap, group));
   FRAZIL_ASSIGN(const Bytes bytes, EncodeJournalEntry(entry, group));
   return files_->WriteFile(folder_ + group.id + kEntry, bytes);
 }
@@ -155,7 +155,7 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   if (entry.table_uuid != metadata.table_uuid || group.id != id) {
     return Fail(ErrorCode::kCorruptData, "the journal holds a group of another table: {}", id);
   }
-  if (clock.NowMs() - group.finished_at_ms > kMaxAgeMs) {
+  if (clock.NowMs() - group.begun_at_ms > kMaxAgeMs) {
     return Fail(ErrorCode::kNotFound, "a finished file group is too old to be committed: {}", id);
   }
   FRAZIL_ASSIGN(const auto row_map, table::RowMap::Read(*files_, folder_ + id + kRowMap));
@@ -164,7 +164,7 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   }
   int64_t num_rows = 0;
   for (const table::RowMap::Output& output : row_map->outputs()) num_rows += output.record_count;
-  const auto places = std::make_shared<SortedPlaces>(num_rows);
+  const auto places = std::make_shared<SortedPlaces>(num_rows, folder_);
   int64_t next = 0;
   for (uint32_t i = 0; i < group.sources.size(); ++i) {
     FRAZIL_TRY(ReadRows(*row_map, i, places, num_rows, next, group.sources[i]));

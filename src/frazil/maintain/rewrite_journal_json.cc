@@ -74,7 +74,7 @@ Result<Bytes> EncodeJournalEntry(const JournalEntry& entry, const RewrittenGroup
                {"schema-id", group.schema_id.value()},
                {"spec-id", entry.spec_id.value()},
                {"keeps-partition", group.keeps_partition},
-               {"finished-at-ms", group.finished_at_ms},
+               {"begun-at-ms", group.begun_at_ms},
                {"live-equality-deletes", ToJson(group.live_equality_deletes)}};
   json["sources"] = Json::array();
   for (const RewrittenSource& source : group.sources) {
@@ -103,7 +103,7 @@ Result<JournalEntry> DecodeJournalEntry(ByteView bytes) {
     group.sequence_number = spec::SequenceNumber(json.at("sequence-number").get<int64_t>());
     group.schema_id = spec::SchemaId(json.at("schema-id").get<int32_t>());
     group.keeps_partition = json.at("keeps-partition").get<bool>();
-    group.finished_at_ms = json.at("finished-at-ms").get<int64_t>();
+    group.begun_at_ms = json.at("begun-at-ms").get<int64_t>();
     group.live_equality_deletes = ParseEqualityDeletes(json.at("live-equality-deletes"));
     for (const Json& one : json.at("sources")) {
       FRAZIL_ASSIGN(RewrittenSource source, ParseSource(one));

@@ -148,7 +148,7 @@ TEST_F(RewriteJournalTest, AGroupWhoseFilesVanishedBeforeALateCommitIsDropped) {
   table::ProcedureContext context{.clock = &table_.clock};
   context.on_progress = [&](const table::ProcedureProgress& progress) {
     if (progress.phase != "committing") return;
-    table_.clock.Advance(RewriteJournal::kMaxAgeMs + 1);
+    table_.clock.Advance(int64_t{2} * 3600 * 1000);
     const auto files = table_.io->List(table_.table.metadata()->location + "/data");
     ASSERT_THAT(files, IsOk());
     for (const io::FileInfo& file : *files) {

@@ -40,6 +40,7 @@ CarriedRows CarriedRows::Smallest(std::shared_ptr<const SortedPlaces> places, in
       return Sorted(std::move(places), first, num_rows);
     }
   }
+  runs.runs_.shrink_to_fit();  // they stay until the commit
   return runs;
 }
 

@@ -21,7 +21,8 @@ class SortedPlaces {
     uint32_t output = 0;
     int64_t position = 0;
   };
-  explicit SortedPlaces(int64_t num_rows) : places_(num_rows) {}
+  /// `temp_folder`: for that file; empty: the system's.
+  explicit SortedPlaces(int64_t num_rows, const std::string& temp_folder = "") : places_(num_rows, temp_folder) {}
 
   void Set(int64_t row, Place place) { places_.Set(row, int64_t{place.output} << kPositionBits | place.position); }
   Place Get(int64_t row) const {

@@ -12,10 +12,12 @@
 #include "frazil/base/version.h"
 #include "frazil/maintain/rewrite_dangling.h"
 #include "frazil/table/marker_copy.h"
-#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 namespace {
+
+/// From then on it is looked whether outputs are still there.
+constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
 
 /// Nothing but a snapshot, which gives every live row its id.
 class EmptyChange : public table::SnapshotChange {
@@ -67,6 +69,7 @@ Status RewriteRun::CommitLeftGroups() {
   for (const std::string& line : notices) Notice(line);
   if (found.empty()) return {};
   Notice(fmt::format("{} file groups that an earlier run finished are committed first", found.size()));
+  TakeLease();
   std::map<std::string, std::pair<std::vector<const RewrittenGroup*>, std::vector<bool>>> by_branch;
   for (const RewriteJournal::Found& left : found) {
     auto& [groups, keep_outputs] = by_branch[left.group.branch];
@@ -74,13 +77,28 @@ Status RewriteRun::CommitLeftGroups() {
     keep_outputs.push_back(left.was_sent);
   }
   for (auto& [branch, left] : by_branch) {
-    if (table_.metadata()->FindRef(branch) == nullptr) {
+    const auto ref = table_.metadata()->refs.find(branch);
+    if (ref == table_.metadata()->refs.end() || ref->second.type != spec::RefType::kBranch) {
       for (const RewrittenGroup* group : left.first) Drop(*group, "the branch is gone: " + branch);
       continue;
     }
-    FRAZIL_TRY(Commit(std::move(left.first), std::move(left.second)));
+    const Status committed = Commit(std::move(left.first), std::move(left.second));
+    if (committed) continue;
+    if (branch == options_.branch || committed.error().code() == ErrorCode::kShuttingDown) return committed;
+    Notice(fmt::format("file groups of branch {} wait for the next run: {}", branch, committed.error().ToString()));
   }
   return {};
+}
+
+void RewriteRun::TakeLease() {
+  if (lease_ != nullptr) return;
+  auto lease =
+      table::WriterLease::Take(table_.io(), table_.metadata()->location, "rewrite of " + table_.name().ToString());
+  if (lease) {
+    lease_ = *std::move(lease);
+    return;
+  }
+  Notice("orphan removal is not told of this rewrite, a lease cannot be written: " + lease.error().ToString());
 }
 
 Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished) {
@@ -143,8 +161,10 @@ void RewriteRun::Drop(const RewrittenGroup& group, const std::string& reason) {
 Status RewriteRun::DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs) {
   std::vector<const RewrittenGroup*> usable;
   std::vector<bool> keep_usable;
+  // A machine that slept may not know it by its own clock, but the store's tells how far apart its heartbeats lie.
+  const bool was_covered = lease_ != nullptr && lease_->Renew() && !lease_->HasLapsed();
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (clock().NowMs() - groups[i]->finished_at_ms > RewriteJournal::kMaxAgeMs) {
+    if (!was_covered || clock().NowMs() - groups[i]->begun_at_ms > kLookAfterMs) {
       if (const Status there = RewriteJournal::CheckOutputs(table_, *groups[i]); !there) {
         const ErrorCode code = there.error().code();
         if (code != ErrorCode::kNotFound && code != ErrorCode::kCorruptData) return there;
@@ -166,9 +186,10 @@ Status RewriteRun::Commit(std::vector<const RewrittenGroup*> groups, std::vector
   if (groups.empty()) return {};
   for (const RewrittenGroup* group : groups) FRAZIL_TRY(journal_.MarkSent(*group));
   SyncPoint::Hit("rewrite.commit.before");
-  RewriteCommit commit(
-      groups, keep_outputs,
-      {.branch = groups.front()->branch, .use_starting_sequence_number = options_.use_starting_sequence_number});
+  RewriteCommit commit(groups, keep_outputs,
+                       {.branch = groups.front()->branch,
+                        .use_starting_sequence_number = options_.use_starting_sequence_number,
+                        .temp_directory = context_.temp_directory});
   FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
   SyncPoint::Hit("rewrite.commit.after");
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -203,9 +224,7 @@ void RewriteRun::Discard(const std::vector<RewrittenGroup>& groups) {
 }
 
 Status RewriteRun::RunPlan(const RewritePlan& plan) {
-  // Outputs of a long run may be older than what orphan removal, on another machine too, takes for lost.
-  FRAZIL_ASSIGN(const auto lease, table::WriterLease::Take(table_.io(), table_.metadata()->location,
-                                                           "rewrite of " + table_.name().ToString()));
+  TakeLease();
   progress_.groups = static_cast<int64_t>(plan.groups.size());
   for (const RewritePlan::Group& group : plan.groups) progress_.bytes += group.input_bytes;
   const auto max_commits = static_cast<size_t>(options_.partial_progress_max_commits);

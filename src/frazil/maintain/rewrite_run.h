@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "frazil/maintain/rewrite_group.h"
 #include "frazil/maintain/rewrite_journal.h"
 #include "frazil/maintain/rewrite_plan.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 
@@ -24,12 +26,15 @@ class RewriteRun {
   /// told from new ones (spec section 5.6).
   Status AssignRowIds();
   Status CommitLeftGroups();
+  /// Outputs of a long run may be older than what orphan removal, on another machine too, takes for lost. Without a lease it
+  /// goes on, and looks whether they are still there.
+  void TakeLease();
   Status RunPlan(const RewritePlan& plan);
   /// Rewrites plan.groups[begin, end), several at a time; what finished is in `finished`, whatever is returned.
   Status Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished);
   /// Groups of one branch.
   Status Commit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs);
-  /// Takes out groups that waited so long for their commit that a foreign orphan removal has taken outputs of theirs.
+  /// Takes out groups of which an orphan removal has taken outputs: they waited for long, or the process slept.
   Status DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs);
   void Drop(const RewrittenGroup& group, const std::string& reason);
   void Discard(const std::vector<RewrittenGroup>& groups);
@@ -43,6 +48,7 @@ class RewriteRun {
   const RewriteOptions& options_;
   const table::ProcedureContext& context_;
   RewriteJournal journal_;
+  std::unique_ptr<table::WriterLease> lease_;  ///< null: nothing was written yet, or it cannot be had
   RewriteResult result_;
   std::mutex progress_mutex_;
   table::ProcedureProgress progress_;  // guarded by progress_mutex_ while groups run

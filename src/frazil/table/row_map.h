@@ -81,7 +81,8 @@ class RowMap {
 /// Builds a row map while a rewrite writes its outputs, and writes it. One thread.
 class RowMapWriter {
  public:
-  RowMapWriter();
+  /// `temp_folder`: for what is told in no order; empty: the system's.
+  explicit RowMapWriter(std::string temp_folder = "");
   ~RowMapWriter();
 
   /// `dropped`: positions that were deleted when the rewrite was planned (D0), so not carried. Returns its index.

@@ -17,10 +17,11 @@ constexpr int64_t kWorthAFile = 1 << 16;  // 512 KiB
 
 /// Zeros in a file that goes with the mapping; null: cannot be had. Its blocks are taken at once, for a disk that is full
 /// later could not be told from the mapping's end.
-int64_t* MapTemporaryFile(size_t size) {
+int64_t* MapTemporaryFile(std::filesystem::path folder, size_t size) {
   std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+  if (folder.empty()) folder = std::filesystem::temp_directory_path(ignored);
   if (folder.empty()) return nullptr;
+  std::filesystem::create_directories(folder, ignored);
   std::string name = (folder / "frazil-row-map-XXXXXX").string();
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) return nullptr;
@@ -35,9 +36,9 @@ int64_t* MapTemporaryFile(size_t size) {
 
 }  // namespace
 
-RowMapPlaces::RowMapPlaces(int64_t count) : count_(count) {
+RowMapPlaces::RowMapPlaces(int64_t count, const std::string& folder) : count_(count) {
   const auto length = static_cast<size_t>(count);
-  if (count >= kWorthAFile) mapped_ = MapTemporaryFile(length * sizeof(int64_t));
+  if (count >= kWorthAFile) mapped_ = MapTemporaryFile(folder, length * sizeof(int64_t));
   if (mapped_ == nullptr) in_memory_.resize(length);
 }
 

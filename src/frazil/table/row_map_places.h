@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "frazil/base/bytes.h"
@@ -8,15 +9,15 @@
 namespace frazil::table {
 
 /// Where each row of a source went, while a full sort tells it in no order: one number a position. Large ones lie in a file
-/// without a name in the system's temporary folder, so that the system can take their memory when it needs it; where no file
-/// can be made they stay in memory. One thread.
+/// without a name, so that the system can take their memory when it needs it; where no file can be made they stay in memory.
+/// One thread.
 class RowMapPlaces {
  public:
   static constexpr int64_t kDropped = -1;
 
   RowMapPlaces() = default;
-  /// All rows are dropped at first.
-  explicit RowMapPlaces(int64_t count);
+  /// All rows are dropped at first. `folder`: for the file; empty: the system's temporary one, which may be memory itself.
+  explicit RowMapPlaces(int64_t count, const std::string& folder = "");
   ~RowMapPlaces();
   RowMapPlaces(RowMapPlaces&& other) noexcept;
   RowMapPlaces& operator=(RowMapPlaces&& other) noexcept;

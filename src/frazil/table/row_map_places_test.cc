@@ -1,8 +1,12 @@
 #include "frazil/table/row_map_places.h"
 
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <gmock/gmock.h>
+
+#include "frazil/base/test_support.h"
 
 namespace frazil::table {
 namespace {
@@ -28,6 +32,21 @@ TEST(RowMapPlaces, OfManyRowsLieInAFile) {
   EXPECT_TRUE(RowMapPlaces().empty());
   EXPECT_FALSE(RowMapPlaces(1000).is_in_file());
   EXPECT_TRUE(RowMapPlaces(int64_t{1} << 20).is_in_file());
+}
+
+// The system's temporary folder may be memory.
+TEST(RowMapPlaces, LieInTheFolderThatIsAskedFor) {
+  const TempDir parent;
+  const std::string folder = parent.Join("not/there/yet");
+  EXPECT_TRUE(RowMapPlaces(int64_t{1} << 20, folder).is_in_file());
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "the file has no name";
+  // Where none can be made, memory must do.
+  const std::string no_folder = parent.Join("file");
+  std::ofstream(no_folder) << "x";
+  RowMapPlaces in_memory(int64_t{1} << 20, no_folder);
+  EXPECT_FALSE(in_memory.is_in_file());
+  in_memory.Set(7, 9);
+  EXPECT_EQ(in_memory.Get(7), 9);
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ class RowMapWriter::Impl {
     return {};
   }
 
+  std::string temp_folder;
   std::vector<SourceState> sources;
   std::vector<OutputState> outputs;
 
@@ -119,7 +120,9 @@ class RowMapWriter::Impl {
   }
 };
 
-RowMapWriter::RowMapWriter() : impl_(std::make_unique<Impl>()) {}
+RowMapWriter::RowMapWriter(std::string temp_folder) : impl_(std::make_unique<Impl>()) {
+  impl_->temp_folder = std::move(temp_folder);
+}
 RowMapWriter::~RowMapWriter() = default;
 
 uint32_t RowMapWriter::AddSource(RowMap::Source source, format::DeletionVector dropped) {
@@ -161,7 +164,7 @@ Status RowMapWriter::AddSorted(uint32_t source, spec::RowPosition position, uint
   if (output_position.value() < 0 || output_position.value() >= RowMap::kMaxRecords) {
     return Wrong(fmt::format("row {}", output_position.value()), impl_->outputs[output].output.path);
   }
-  if (state->places.empty()) state->places = RowMapPlaces(record_count);
+  if (state->places.empty()) state->places = RowMapPlaces(record_count, impl_->temp_folder);
   if (state->places.Get(position.value()) != RowMapPlaces::kDropped)
     return Wrong(fmt::format("row {} twice", position.value()), state->source.path);
   if (state->dropped.Contains(position)) {

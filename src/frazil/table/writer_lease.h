@@ -1,9 +1,8 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,15 +16,19 @@ namespace frazil::table {
 ///
 /// A JSON file in `<table location>/_frazil/leases/`, written anew every 30 s under another name by a thread of its own and
 /// deleted with this object; dead when it is 10 min old by the store's clock. "started-at-ms": no uncommitted file is older,
-/// by the store's clock too, so that nobody's own clock matters. Thread-safe.
+/// by the store's clock too, so that nobody's own clock matters. It is no fence: a writer that slept must look whether its
+/// files are still there. Thread-safe.
 class WriterLease {
  public:
-  static constexpr int64_t kRenewEveryMs = 30'000;
+  static constexpr std::chrono::milliseconds kRenewEvery{30'000};
   static constexpr int64_t kDeadAfterMs = int64_t{10} * 60 * 1000;
 
-  /// Covers everything that is written from now on. `writer`: who we are, for people.
+  /// Covers everything that is written from now on. `writer`: who we are, for people. Fails when its file cannot be written;
+  /// a store that lets nobody list or delete only gets warnings: files that stay are tried again and die by themselves.
   static Result<std::unique_ptr<WriterLease>> Take(std::shared_ptr<io::FileIO> io, const std::string& table_location,
-                                                   std::string writer);
+                                                   std::string writer,
+                                                   std::chrono::milliseconds renew_every = kRenewEvery);
+  /// Deletes the lease. A store that does not answer is left alone after 2 s.
   ~WriterLease();
   WriterLease(const WriterLease&) = delete;
 
@@ -34,24 +37,15 @@ class WriterLease {
   void Advance();
   /// One heartbeat. On failure the last one still counts.
   Status Renew();
+  /// Two heartbeats since Advance() lay so far apart that the lease may have been dead in between, or nobody can tell.
+  bool HasLapsed() const;
 
  private:
-  WriterLease(std::shared_ptr<io::FileIO> io, std::string folder, std::string writer);
-  void Beat();
+  struct Heart;
+  explicit WriterLease(std::shared_ptr<Heart> heart) : heart_(std::move(heart)) {}
 
-  const std::shared_ptr<io::FileIO> io_;
-  const std::string folder_;
-  const std::string writer_;
-  const std::string id_;
-  std::mutex renew_mutex_;  ///< one heartbeat at a time
-  std::string path_;        // the newest file; guarded by renew_mutex_
-  int64_t num_beats_ = 0;   // guarded by renew_mutex_
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  std::optional<int64_t> started_at_ms_;  // guarded by mutex_
-  int64_t last_beat_ms_ = 0;              // by the store's clock; guarded by mutex_
-  bool is_ending_ = false;                // guarded by mutex_
-  std::thread thread_;                    // last: it uses all of this
+  const std::shared_ptr<Heart> heart_;  ///< with the thread: where the store hangs, that lives longer
+  std::thread thread_;
 };
 
 /// When the oldest writer that still holds a lease on the table began, by the store's clock; none: nobody holds one. A
