@@ -110,6 +110,44 @@ TEST(CompactionUnderUpserts, CommitsAtTheFirstTryHoweverManyUpsertsCameBetween) 
   EXPECT_THAT(test::Violations(table.table), IsEmpty());
 }
 
+TEST_P(RewriteIndex, FollowsMainThatIsFastForwardedToARewrittenBranch) {
+  MemoryTable table(GetParam(), {{"format-version", "3"}});
+  test::Pipeline pipeline(table.Other(), table.clock);
+  std::map<int64_t, std::string> expected;
+  const auto upsert = [&](int64_t from, int64_t step, const std::string& value) {
+    std::vector<test::Change> changes;
+    for (int64_t id = from; id < 40; id += step) {
+      changes.push_back({.id = id, .value = value, .part = id % 2 == 0 ? "a" : "b"});
+      expected[id] = value;
+    }
+    ASSERT_THAT(pipeline.Commit(changes), IsOk());
+  };
+  for (int64_t i = 0; i < 5; ++i) upsert(i, 4, "before " + std::to_string(i));
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  const auto branch_off = [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+    return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
+        "audit", {.snapshot_id = *metadata.current_snapshot_id, .type = spec::RefType::kBranch}}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table.table, branch_off, table.clock), IsOk());
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  const auto rewritten = RewriteDataFiles(table.table, options, {.clock = &table.clock});
+  ASSERT_THAT(rewritten, IsOk());
+  EXPECT_GT(rewritten->groups, 0);
+  ASSERT_THAT(index::SetHead(table.table, table.table.metadata()->refs.at("audit").snapshot_id, table.clock), IsOk());
+
+  ASSERT_THAT(pipeline.table().Refresh(), IsOk());
+  ASSERT_THAT(pipeline.index().FollowTo(pipeline.table(), pipeline.table().metadata()->current_snapshot(), {}), IsOk());
+  ASSERT_THAT(pipeline.index().Verify(pipeline.table(), {}), IsOk());
+  upsert(1, 3, "after");
+  ASSERT_THAT(table.table.Refresh(), IsOk());
+  std::map<int64_t, std::string> found;
+  const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
+  for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
+  EXPECT_EQ(found, expected);
+  EXPECT_THAT(test::Violations(table.table), IsEmpty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Partitionings, RewriteIndex,
                          ::testing::Values(Partitioning::kNone, Partitioning::kByPart, Partitioning::kByBucket));
 

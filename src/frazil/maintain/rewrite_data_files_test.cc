@@ -298,6 +298,55 @@ TEST(RewriteDataFiles, AGroupThatWasFinishedForABranchIsCommittedThere) {
   EXPECT_EQ(live->data_files[0].file.file_path, interrupted->groups[0].outputs[0].file_path);
 }
 
+// What a pipeline into the branch commits meanwhile: rows of it die, and its progress is the newest.
+TEST(RewriteDataFiles, WhatComesToABranchMeanwhileStays) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Branch(table, "audit");
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  const auto paused = PausedRewrite::Start(table.table, options, &table.clock);
+  ASSERT_THAT(paused, IsOk());
+  table::Marker marker;
+  marker.pipelines["p"].writer = "w";
+  marker.pipelines["p"].partitions[0].next = 17;
+  class Upserts : public table::SnapshotChange {
+   public:
+    explicit Upserts(const table::Marker& marker) : marker_(marker) {}
+    Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId id) override {
+      FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->FindRef("audit")));
+      table::OwnDeletes deletes;
+      for (const table::LiveDataFile& file : live.data_files) {
+        FRAZIL_TRY(deletes[file.file.file_path].Add(spec::RowPosition(7)));
+      }
+      FRAZIL_ASSIGN(table::MergedDeletes merged, table::MergeDeletes(base, deletes, live, nullptr));
+      table::FileChanges changes;
+      changes.added_delete_files = std::move(merged.added_delete_files);
+      FRAZIL_ASSIGN(changes.added_data_files, index::WriteFiles(base, index::NewRows(Rows(100, 105)), false));
+      changes.summary[table::kMarkerSummaryKey] = table::WriteMarkerJson(marker_, id);
+      return changes;
+    }
+
+   private:
+    const table::Marker& marker_;
+  } upserts(marker);
+  ASSERT_THAT(table::CommitSnapshot(table.table, upserts, {.branch = "audit"}, table.clock), IsOk());
+  const std::vector<std::string> main = RowsOf(table.table);
+  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  EXPECT_THAT(audit, SizeIs(50));
+
+  const auto outcome = paused->Commit(table.table, table.clock, {.branch = "audit"});
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_THAT(outcome->is_committed, ElementsAre(true));
+  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  EXPECT_EQ(RowsOf(table.table), main);
+  const spec::Snapshot& head = *table.table.metadata()->FindRef("audit");
+  EXPECT_EQ(head.operation, spec::Operation::kReplace);
+  const auto copied = table::ParseMarkerJson(head.summary.at(table::kMarkerSummaryKey), head.id);
+  ASSERT_THAT(copied, IsOk());
+  ASSERT_TRUE(*copied);
+  EXPECT_EQ(**copied, marker);
+}
+
 TEST(RewriteDataFiles, AGroupOfABranchThatIsATagNowIsDroppedAndHoldsUpNothing) {
   MemoryTable table(Partitioning::kNone, kV3);
   Branch(table, "audit");
