@@ -234,6 +234,9 @@ class ModelTable {
     ModelEntry& entry = state_.files.at(path);
     entry.dead.clear();
     state_.vectors.erase(path);
+    // Those of version 2 are there again after a rollback behind the upgrade.
+    std::erase_if(state_.position_deletes,
+                  [&](const auto& deletes) { return data_file_of_.at(deletes.first) == path; });
   }
   /// `part`: of one partition of spec 1; none: of all.
   void DeleteByKey(const std::set<int64_t>& ids, const std::optional<std::string>& part) {
@@ -469,6 +472,7 @@ class ModelTable {
     file.spec_id = spec::SpecId(entry.file->spec_id);
     if (entry.file->part) file.partition = {spec::Value(*entry.file->part)};
     state_.position_deletes[path] = {std::move(file), next_sequence()};
+    data_file_of_[path] = entry.file->path;
   }
 
   void WriteManifest(int spec_id, spec::ManifestContent content, const std::vector<spec::ManifestEntry>& entries,
@@ -547,6 +551,7 @@ class ModelTable {
   std::shared_ptr<catalog::Catalog> catalog_;
   spec::TableMetadata metadata_;
   ModelState state_;
+  std::map<std::string, std::string> data_file_of_;  ///< of position deletes of version 2, by their path
   std::map<int64_t, ModelState> history_;
   /// Those that were written, by spec, content and what is in them.
   std::map<std::tuple<int, spec::ManifestContent, std::string>, spec::ManifestFile> manifests_;
