@@ -4,19 +4,17 @@
 // with the index in a folder that the killed process leaves as it is.
 
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <memory>
 
-#include "frazil/base/sync_point.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/key_seed.h"
 #include "frazil/ingest/file_ingest.h"
 #include "frazil/table/marker.h"
+#include "tests/support/killed_child.h"
 #include "tests/support/scenario.h"
 
 namespace frazil::test {
@@ -82,30 +80,7 @@ class World {
   /// Ingests in a child that is killed at its `kill_at`-th sync point (0: never). The wait status; `num_points` gets how
   /// many points a child that lived passed.
   int IngestInChild(uint64_t kill_at, uint64_t* num_points = nullptr) const {
-    int pipe_ends[2];
-    EXPECT_EQ(::pipe(pipe_ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      std::atomic<uint64_t> hits{0};
-      SyncPoint::Listen([&](std::string_view name) {
-        // Merges of the index in memory run beside the ingest, sometimes one more or less, and write nothing.
-        if (name.starts_with("key_index.merge")) return;
-        if (hits.fetch_add(1) + 1 == kill_at) std::raise(SIGKILL);
-      });
-      const Status done = Ingest();
-      if (!done) fmt::print(stderr, "{}\n", done.error().ToString());
-      const uint64_t count = hits;
-      const bool told = ::write(pipe_ends[1], &count, sizeof(count)) == sizeof(count);
-      _exit(done && told ? 0 : 1);
-    }
-    ::close(pipe_ends[1]);
-    uint64_t count = 0;
-    const ssize_t read_bytes = ::read(pipe_ends[0], &count, sizeof(count));
-    ::close(pipe_ends[0]);
-    if (num_points != nullptr && read_bytes == sizeof(count)) *num_points = count;
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return status;
+    return RunInKilledChild([this] { return Ingest(); }, kill_at, num_points);
   }
 
   /// The table as far as it must not depend on crashes.

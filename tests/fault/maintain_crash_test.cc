@@ -4,15 +4,12 @@
 // removal has taken everything that nobody needs, whatever its name; upserts and their key index go on.
 
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
-#include "frazil/base/sync_point.h"
 #include "frazil/base/uuid.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/index/key_index.h"
@@ -24,6 +21,7 @@
 #include "frazil/maintain/remove_orphan_files.h"
 #include "frazil/maintain/rewrite_test_support.h"
 #include "tests/support/foreign_commit.h"
+#include "tests/support/killed_child.h"
 #include "tests/support/scenario.h"
 
 namespace frazil::maintain {
@@ -105,28 +103,7 @@ class World {
   /// Runs `work` in a child that is killed at its `kill_at`-th sync point (0: never). The wait status; `num_points` gets how
   /// many points a child that lived passed.
   int InChild(const std::function<Status(const World&)>& work, uint64_t kill_at, uint64_t* num_points = nullptr) const {
-    int pipe_ends[2];
-    EXPECT_EQ(::pipe(pipe_ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      std::atomic<uint64_t> hits{0};
-      SyncPoint::Listen([&](std::string_view) {
-        if (hits.fetch_add(1) + 1 == kill_at) std::raise(SIGKILL);
-      });
-      const Status done = work(*this);
-      if (!done) fmt::print(stderr, "{}\n", done.error().ToString());
-      const uint64_t count = hits;
-      const bool told = ::write(pipe_ends[1], &count, sizeof(count)) == sizeof(count);
-      _exit(done && told ? 0 : 1);
-    }
-    ::close(pipe_ends[1]);
-    uint64_t count = 0;
-    const ssize_t read_bytes = ::read(pipe_ends[0], &count, sizeof(count));
-    ::close(pipe_ends[0]);
-    if (num_points != nullptr && read_bytes == sizeof(count)) *num_points = count;
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return status;
+    return test::RunInKilledChild([&] { return work(*this); }, kill_at, num_points);
   }
 
   /// More than three days pass for every file.

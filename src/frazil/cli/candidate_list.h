@@ -24,7 +24,6 @@ class CandidateList {
   Status Forget() const;
 
  private:
-  std::string folder_;
   std::string path_;
 };
 

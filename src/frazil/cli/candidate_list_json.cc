@@ -1,18 +1,12 @@
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "frazil/cli/candidate_list.h"
+#include "frazil/cli/shown_list.h"
 
 namespace frazil::cli {
-namespace {
-
-constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
-
-}  // namespace
 
 CandidateList::CandidateList(const std::string& state_directory, const spec::TableMetadata& metadata)
-    : folder_(state_directory + "/" + metadata.table_uuid.ToString()), path_(folder_ + "/orphans.jsonl") {}
+    : path_(state_directory + "/" + metadata.table_uuid.ToString() + "/orphans.jsonl") {}
 
 Status CandidateList::Write(const std::string& location, const std::vector<maintain::RemovalCandidate>& orphans) const {
   FRAZIL_TRY(Forget());
@@ -25,20 +19,11 @@ Status CandidateList::Write(const std::string& location, const std::vector<maint
 }
 
 Result<std::optional<std::set<std::string>>> CandidateList::Read(const std::string& location, int64_t now_ms) const {
-  const auto io = io::MakeLocalFileIO();
-  FRAZIL_ASSIGN(const auto files, io->List(folder_));
-  const auto own =
-      std::find_if(files.begin(), files.end(), [&](const io::FileInfo& file) { return file.path == path_; });
+  FRAZIL_ASSIGN(const auto lines, ReadShownList(path_, now_ms));
   std::optional<std::set<std::string>> paths;
-  if (own == files.end() || own->modified_ms < now_ms - kDayMs) return paths;
-  FRAZIL_ASSIGN(const Bytes bytes, io->ReadFile(path_));
-  std::string_view rest = AsText(bytes);
+  if (!lines) return paths;
   bool is_first = true;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (text.empty()) continue;
+  for (const std::string& text : *lines) {
     const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
     const char* key = is_first ? "location" : "path";
     if (!line.is_object() || !line.contains(key) || !line[key].is_string()) {

@@ -23,7 +23,6 @@ class ExpiryList {
   Status Forget() const;
 
  private:
-  std::string folder_;
   std::string path_;
 };
 

@@ -1,13 +1,10 @@
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "frazil/cli/expiry_list.h"
+#include "frazil/cli/shown_list.h"
 
 namespace frazil::cli {
 namespace {
-
-constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
 
 std::string LineOf(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -16,7 +13,7 @@ std::string LineOf(const nlohmann::json& value) {
 }  // namespace
 
 ExpiryList::ExpiryList(const std::string& state_directory, const spec::TableMetadata& metadata)
-    : folder_(state_directory + "/" + metadata.table_uuid.ToString()), path_(folder_ + "/expire.jsonl") {}
+    : path_(state_directory + "/" + metadata.table_uuid.ToString() + "/expire.jsonl") {}
 
 Status ExpiryList::Write(const maintain::ExpireResult& result) const {
   FRAZIL_TRY(Forget());
@@ -30,19 +27,10 @@ Status ExpiryList::Write(const maintain::ExpireResult& result) const {
 }
 
 Result<std::optional<maintain::ExpiryScope>> ExpiryList::Read(int64_t now_ms) const {
-  const auto io = io::MakeLocalFileIO();
-  FRAZIL_ASSIGN(const auto files, io->List(folder_));
-  const auto own =
-      std::find_if(files.begin(), files.end(), [&](const io::FileInfo& file) { return file.path == path_; });
-  if (own == files.end() || own->modified_ms < now_ms - kDayMs) return std::nullopt;
-  FRAZIL_ASSIGN(const Bytes bytes, io->ReadFile(path_));
+  FRAZIL_ASSIGN(const auto lines, ReadShownList(path_, now_ms));
+  if (!lines) return std::nullopt;
   maintain::ExpiryScope scope;
-  std::string_view rest = AsText(bytes);
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view text = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (text.empty()) continue;
+  for (const std::string& text : *lines) {
     const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
     if (line.is_object() && line.contains("snapshot") && line["snapshot"].is_number_integer()) {
       scope.snapshots.insert(spec::SnapshotId(line["snapshot"].get<int64_t>()));

@@ -6,7 +6,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
-#include "frazil/cli/progress_line.h"
+#include "frazil/cli/progress_mode.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/index/index_directory.h"
@@ -96,7 +96,8 @@ Result<ExitCode> ShowStatus(Context& context, const std::string& name) {
 /// "rows done" as a line for people or a JSON object. Called by any thread.
 class RowProgress {
  public:
-  RowProgress(const Context& context, std::string doing) : doing_(std::move(doing)), line_(Mode(context)) {}
+  RowProgress(const Context& context, std::string doing)
+      : doing_(std::move(doing)), line_(ProgressModeOf(context.options())) {}
 
   void Update(int64_t rows, int64_t total_rows) {
     const std::lock_guard lock(mutex_);
@@ -120,12 +121,6 @@ class RowProgress {
   double seconds() const { return line_.elapsed_seconds(); }
 
  private:
-  static ProgressLine::Mode Mode(const Context& context) {
-    if (context.options().progress == "json") return ProgressLine::Mode::kJson;
-    const bool is_off = context.options().progress == "off" || context.options().quiet;
-    return is_off ? ProgressLine::Mode::kOff : ProgressLine::Mode::kAuto;
-  }
-
   const std::string doing_;
   std::mutex mutex_;
   ProgressLine line_;

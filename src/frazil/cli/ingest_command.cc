@@ -6,7 +6,7 @@
 #include "frazil/cli/json_text.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
-#include "frazil/cli/progress_line.h"
+#include "frazil/cli/progress_mode.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/file_ingest.h"
@@ -180,10 +180,7 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
   ingest_options.executor = &executor;
   InterruptGuard interrupt;
   ingest_options.stop = &interrupt.stop();
-  const std::string& mode = context.options().progress;
-  ProgressLine line(mode == "json"                             ? ProgressLine::Mode::kJson
-                    : mode == "off" || context.options().quiet ? ProgressLine::Mode::kOff
-                                                               : ProgressLine::Mode::kAuto);
+  ProgressLine line(ProgressModeOf(context.options()));
   ingest::IngestProgress last;
   ingest_options.on_progress = [&](const ingest::IngestProgress& progress) {
     last = progress;

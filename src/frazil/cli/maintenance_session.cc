@@ -5,17 +5,13 @@
 #include <unistd.h>
 
 #include "frazil/cli/json_text.h"
+#include "frazil/cli/progress_mode.h"
 #include "frazil/cli/units.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/sql/made_up_result.h"
 
 namespace frazil::cli {
 namespace {
-
-ProgressLine::Mode ModeOf(const GlobalOptions& options) {
-  if (options.progress == "json") return ProgressLine::Mode::kJson;
-  return options.progress == "off" || options.quiet ? ProgressLine::Mode::kOff : ProgressLine::Mode::kAuto;
-}
 
 std::string JsonOf(const sql::Datum& datum) {
   if (datum.is_null) return "null";
@@ -27,7 +23,7 @@ std::string JsonOf(const sql::Datum& datum) {
 
 }  // namespace
 
-MaintenanceSession::MaintenanceSession(const GlobalOptions& options) : line_(ModeOf(options)) {}
+MaintenanceSession::MaintenanceSession(const GlobalOptions& options) : line_(ProgressModeOf(options)) {}
 
 Result<std::unique_ptr<MaintenanceSession>> MaintenanceSession::Make(Context& context) {
   auto session = std::unique_ptr<MaintenanceSession>(new MaintenanceSession(context.options()));

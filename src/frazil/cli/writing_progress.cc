@@ -6,18 +6,13 @@
 #include <fmt/format.h>
 
 #include "frazil/base/memory_budget.h"
-#include "frazil/cli/progress_line.h"
+#include "frazil/cli/progress_mode.h"
 #include "frazil/cli/units.h"
 
 namespace frazil::cli {
 namespace {
 
 constexpr double kShortSeconds = 0.5;
-
-ProgressLine::Mode ModeOf(const GlobalOptions& options) {
-  if (options.progress == "json") return ProgressLine::Mode::kJson;
-  return options.progress == "off" || options.quiet ? ProgressLine::Mode::kOff : ProgressLine::Mode::kAuto;
-}
 
 std::string JsonOf(const sql::WritingProgress& progress, double seconds) {
   return fmt::format(R"({{"phase":"writing rows","rows_done":{},"query_done":{},"seconds":{:.3f},"memory_bytes":{}}})",
@@ -40,7 +35,7 @@ std::string LineOf(const sql::WritingProgress& progress, double seconds, int64_t
 }  // namespace
 
 std::function<void(const sql::WritingProgress&)> ShowWriting(const GlobalOptions& options, int64_t limit_bytes) {
-  return [mode = ModeOf(options), limit_bytes,
+  return [mode = ProgressModeOf(options), limit_bytes,
           line = std::shared_ptr<ProgressLine>()](const sql::WritingProgress& progress) mutable {
     if (line == nullptr) line = std::make_shared<ProgressLine>(mode);
     const double seconds = std::max(line->elapsed_seconds(), 0.001);
