@@ -151,11 +151,10 @@ Entry EntryOf(uint64_t key, uint64_t row, bool row_ids) {
           .row_id = row_ids ? static_cast<int64_t>(key) : kDerivedRowId};
 }
 
-RunWriter::RowIds RowIdsOf(bool row_ids) { return row_ids ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone; }
 
 std::unique_ptr<RunWriter> NewWriter(const std::string& path, bool row_ids) {
-  if (path.empty()) return RunWriter::ToMemory("run", RowIdsOf(row_ids));
-  return Must(RunWriter::ToFile(*io::MakeLocalFileIO(), path, RowIdsOf(row_ids)));
+  if (path.empty()) return RunWriter::ToMemory("run", {.has_row_ids = row_ids});
+  return Must(RunWriter::ToFile(*io::MakeLocalFileIO(), path, {.has_row_ids = row_ids}));
 }
 
 // Keys spread evenly over `count` runs; in files of `dir` unless that is empty.

@@ -176,14 +176,12 @@ class EntrySorter::Impl {
   }
 
   Status WriteRun(size_t shard, const std::string& name, std::span<const Entry> entries) {
-    const bool has_row_ids =
-        std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.row_id != kDerivedRowId; });
-    const auto row_ids = has_row_ids ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone;
+    const RunLayout layout = RunLayout::Of(entries);
     std::unique_ptr<RunWriter> writer;
     if (name.empty()) {
-      writer = RunWriter::ToMemory("run in memory", row_ids);
+      writer = RunWriter::ToMemory("run in memory", layout);
     } else {
-      FRAZIL_ASSIGN(writer, RunWriter::ToFile(*options_.local, name, row_ids));
+      FRAZIL_ASSIGN(writer, RunWriter::ToFile(*options_.local, name, layout));
     }
     writer->AddFilter(static_cast<int64_t>(entries.size()), entries.front().hash.high, entries.back().hash.high);
     FRAZIL_TRY(writer->Add(entries));

@@ -45,6 +45,25 @@ std::optional<MergeChoice> ChooseInTier(const std::vector<MergeCandidate>& runs,
   return std::nullopt;
 }
 
+// Of a run into which all entries of `runs` go, forwarded, of which some get the row ids they had where they come from.
+RunLayout LayoutOfMerged(const IndexVersion& version, const RunList& runs) {
+  RunLayout layout;
+  layout.is_wide = version.dictionary.next_number() > RunLayout::kMaxNarrowFile;
+  for (const std::shared_ptr<const Run>& run : runs) {
+    layout.has_row_ids |= run->layout().has_row_ids;
+    layout.is_wide |= run->layout().has_row_ids && run->layout().is_wide;
+    for (const FileNumber number : run->file_numbers()) {
+      const FileState* state = version.dictionary.Find(number);
+      if (state == nullptr || state->forwarding == nullptr) continue;
+      layout.has_row_ids = true;
+      const IndexedFile& file = *state->file;
+      layout.is_wide |=
+          file.first_row_id && file.first_row_id->value() > RunLayout::kMaxNarrowRowId - file.record_count;
+    }
+  }
+  return layout;
+}
+
 }  // namespace
 
 std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs) {
@@ -103,19 +122,12 @@ Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, c
     return num_stay;
   };
 
-  const bool may_store_row_ids = std::any_of(runs.begin(), runs.end(), [&](const std::shared_ptr<const Run>& run) {
-    const std::vector<FileNumber>& numbers = run->file_numbers();
-    return run->has_row_ids() || std::any_of(numbers.begin(), numbers.end(), [&](FileNumber number) {
-             const FileState* state = version.dictionary.Find(number);
-             return state != nullptr && state->forwarding != nullptr;
-           });
-  });
-  const auto row_ids = may_store_row_ids ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone;
+  const RunLayout layout = LayoutOfMerged(version, runs);
   std::unique_ptr<RunWriter> writer;
   if (path.empty()) {
-    writer = RunWriter::ToMemory("merged run in memory", row_ids);
+    writer = RunWriter::ToMemory("merged run in memory", layout);
   } else {
-    FRAZIL_ASSIGN(writer, RunWriter::ToFile(*local, path, row_ids));
+    FRAZIL_ASSIGN(writer, RunWriter::ToFile(*local, path, layout));
   }
   int64_t max_entries = 0;
   uint64_t smallest = std::numeric_limits<uint64_t>::max();

@@ -9,6 +9,7 @@
 #include "frazil/index/canonical_key.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/model_table_test_support.h"
+#include "frazil/index/run_page.h"
 #include "frazil/io/fault_injecting_file_io.h"
 
 namespace frazil::index {
@@ -674,6 +675,20 @@ TEST_F(KeyIndexForwardingTest, MergesMoveEntriesAndThenTheRowMapGoes) {
   EXPECT_EQ(index->status().num_row_maps, 0);
   EXPECT_EQ(index->status().num_files, 1);
   EXPECT_THAT(FilesOf("rowmap-"), IsEmpty());
+  EXPECT_EQ(Find(*index), table_.LiveRows());
+}
+
+TEST_F(KeyIndexForwardingTest, MergesKeepRowIdsThatNarrowRunsHaveNoRoomFor) {
+  table_.SetNextRowId(RunLayout::kMaxNarrowRowId - 10);
+  const std::string first = Insert(Range(0, 20));
+  const std::string second = Insert(Range(20, 30), std::vector<std::optional<int64_t>>(10, int64_t{1} << 62));
+  const auto index = Open();
+  ASSERT_THAT(Follow(*index), IsOk());
+  Rewrite({first, second});
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_THAT(index->WaitForMerges(), IsOk());
+  ASSERT_THAT(index->Checkpoint(), IsOk());
+  EXPECT_EQ(index->status().entries_forwarded, 30);
   EXPECT_EQ(Find(*index), table_.LiveRows());
 }
 

@@ -229,6 +229,8 @@ class ModelTable {
       WritePositionDelete(entry, positions);
     }
   }
+  /// As after many rows.
+  void SetNextRowId(int64_t next) { metadata_.next_row_id = spec::RowId(next); }
   /// Bits go away again: what a rollback of one file would do, legal by itself.
   void Revive(const std::string& path) {
     ModelEntry& entry = state_.files.at(path);

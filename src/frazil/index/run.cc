@@ -82,18 +82,19 @@ Status Run::CheckCopy(int64_t page, const std::byte* copy) const {
   if (page >= num_pages()) return {};
   // What checks was written by us; the order is looked at nevertheless, because a search in a page without it finds
   // nothing and says nothing.
-  if (!(has_row_ids() ? IsInOrder<true>(copy, page) : IsInOrder<false>(copy, page))) return fail("is out of order");
+  const bool is_in_order = WithLayout(layout(), [&]<RunLayout kLayout>() { return IsInOrder<kLayout>(copy, page); });
+  if (!is_in_order) return fail("is out of order");
   return {};
 }
 
-template <bool kHasRowIds>
+template <RunLayout kLayout>
 bool Run::IsInOrder(const std::byte* copy, int64_t page) const {
   const RunPageRange range = RangeOf(page);
   const auto count = static_cast<size_t>(NumEntriesOf(page));
   uint64_t previous = range.fence;
-  bool is_ascending = RunSlot<kHasRowIds>::HashAt(copy, 0, range).high == range.fence;
+  bool is_ascending = RunSlot<kLayout>::HashAt(copy, 0, range).high == range.fence;
   for (size_t slot = 0; slot < count; ++slot) {
-    const uint64_t high = RunSlot<kHasRowIds>::HashAt(copy, slot, range).high;
+    const uint64_t high = RunSlot<kLayout>::HashAt(copy, slot, range).high;
     is_ascending &= previous <= high;
     previous = high;
   }
@@ -163,21 +164,17 @@ Result<std::span<const Entry>> Run::Cursor::NextPage() {
     }
     from = chunk_.data() + static_cast<size_t>(page_ - chunk_page_) * RunPage::kBytes;
   }
-  if (run_.has_row_ids()) {
-    Decode<true>(from);
-  } else {
-    Decode<false>(from);
-  }
+  WithLayout(run_.layout(), [&]<RunLayout kLayout>() { Decode<kLayout>(from); });
   slot_ = entries_.size();
   ++page_;
   return std::span<const Entry>(entries_);
 }
 
-template <bool kHasRowIds>
+template <RunLayout kLayout>
 void Run::Cursor::Decode(const std::byte* page) {
   const RunPageRange range = run_.RangeOf(page_);
   entries_.resize(static_cast<size_t>(run_.NumEntriesOf(page_)));
-  for (size_t slot = 0; slot < entries_.size(); ++slot) RunSlot<kHasRowIds>::Read(page, slot, range, entries_[slot]);
+  for (size_t slot = 0; slot < entries_.size(); ++slot) RunSlot<kLayout>::Read(page, slot, range, entries_[slot]);
 }
 
 Result<bool> Run::Cursor::Next(Entry& entry) {

@@ -20,10 +20,10 @@ namespace frazil::index {
 /// An immutable file (or buffer) of entries sorted by (hash, file, position); what the index is made of.
 ///
 /// Layout, little-endian: pages of 4096 bytes, those of the filter, the fences, the file numbers, a footer.
-///   page    16 bits of every entry's hash (see RunPage), then an entry's other bits, file number and position (4 bytes
-///           each) and, in runs with row ids, row id (8 bytes), one entry after the other; the last 8 bytes are the
-///           checksum of the rest. 204 or 146 entries, all pages but the last full; so that a look-up that is not in
-///           memory costs one page of the store. 20.1 or 28.1 bytes a key.
+///   page    16 bits of every entry's hash (see RunPage), then an entry's other bits, file number, position and, in runs
+///           with row ids, row id (see RunLayout), one entry after the other; the last 8 bytes are the checksum of the
+///           rest. 215 or 170 entries (204 or 146 wide ones), all pages but the last full; so that a look-up that is not
+///           in memory costs one page of the store. 19.1 or 24.1 bytes a key (20.1 or 28.1).
 ///   filter  maybe: pages of blocks of a RunFilter, the last 8 bytes a checksum too. 1.3 bytes a key.
 ///   fences  the top 64 bits of every page's first hash
 ///   file numbers   those that occur, 4 bytes each, ascending, filled up to 8
@@ -47,7 +47,7 @@ class Run {
   int64_t num_entries() const { return footer_.num_entries; }
   int64_t num_pages() const { return static_cast<int64_t>(fences_.size()); }  ///< of entries
   int64_t size_bytes() const { return static_cast<int64_t>(bytes_.size()); }
-  bool has_row_ids() const { return footer_.has_row_ids; }
+  RunLayout layout() const { return footer_.layout; }
   bool in_memory() const { return !mapping_.is_file(); }
   /// Memory of the process: everything of a run in memory; of a file the fences, file numbers and one bit a page.
   int64_t memory_bytes() const;
@@ -78,7 +78,7 @@ class Run {
   /// By page of entries the top 64 bits of its first hash.
   std::span<const uint64_t> fences() const { return fences_; }
   int64_t NumEntriesOf(int64_t page) const {
-    const int64_t per_page = RunPage::EntriesPerPage(has_row_ids());
+    const int64_t per_page = layout().entries_per_page();
     return page + 1 < num_pages() ? per_page : num_entries() - page * per_page;
   }
   /// The page's bytes; they mean something only once it is checked.
@@ -108,7 +108,7 @@ class Run {
     Result<std::span<const Entry>> NextPage();
 
    private:
-    template <bool kHasRowIds>
+    template <RunLayout kLayout>
     void Decode(const std::byte* page);
 
     const Run& run_;
@@ -127,7 +127,7 @@ class Run {
   Result<ByteView> ReadTail(size_t offset);
   Status CheckNow(int64_t page) const;
   Status CheckCopy(int64_t page, const std::byte* copy) const;
-  template <bool kHasRowIds>
+  template <RunLayout kLayout>
   bool IsInOrder(const std::byte* copy, int64_t page) const;
 
   std::string path_;

@@ -116,7 +116,7 @@ TEST(RunFilter, RunsWithoutOneAreReadAsEver) {
   std::vector<Entry> entries = RandomEntries(Hashes::kUniform, 5000, true, random);
   const auto with_filter = MakeRun(entries);
   std::sort(entries.begin(), entries.end());
-  const auto writer = RunWriter::ToMemory("without", RunWriter::RowIds::kStored);
+  const auto writer = RunWriter::ToMemory("without", RunLayout{.has_row_ids = true});
   ASSERT_THAT(writer->Add(entries), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto run, writer->Finish());
   EXPECT_FALSE(run->has_filter());

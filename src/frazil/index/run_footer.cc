@@ -13,6 +13,7 @@ constexpr uint64_t kMagic = 0x31'4e'55'52'4c'49'5a'46;  // "FZILRUN1"
 // Flags. A run with others than these was written by a later version.
 constexpr uint32_t kHasRowIds = 1;
 constexpr uint32_t kHasFilter = 2;
+constexpr uint32_t kIsNarrow = 4;
 
 int64_t RoundedUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -29,7 +30,7 @@ uint64_t AddPageChecksum(uint64_t pages_checksum, uint64_t page_checksum) {
 uint64_t ChecksumOfBytes(ByteView bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 int64_t RunFooter::num_pages() const {
-  return RoundedUp(num_entries, RunPage::EntriesPerPage(has_row_ids)) / RunPage::EntriesPerPage(has_row_ids);
+  return RoundedUp(num_entries, layout.entries_per_page()) / layout.entries_per_page();
 }
 int64_t RunFooter::num_filter_pages() const {
   if (filter_factor == 0) return 0;
@@ -49,7 +50,8 @@ size_t RunFooter::footer_offset() const {
 void RunFooter::AppendTo(Bytes& out) const {
   const size_t begin = out.size();
   AppendLittle(out, kMagic);
-  AppendLittle(out, uint32_t{(has_row_ids ? kHasRowIds : 0) | (filter_factor != 0 ? kHasFilter : 0)});
+  AppendLittle(out, (layout.has_row_ids ? kHasRowIds : 0) | (filter_factor != 0 ? kHasFilter : 0) |
+                        (layout.is_wide ? 0 : kIsNarrow));
   AppendLittle(out, uint32_t{RunPage::kBytes});
   AppendLittle(out, num_entries);
   AppendLittle(out, num_file_numbers);
@@ -74,12 +76,12 @@ Result<RunFooter> RunFooter::Decode(ByteView bytes, int64_t run_size, const std:
     return fail("its footer does not match its checksum");
   }
   const auto flags = LoadLittle<uint32_t>(from + 8);
-  if (flags > (kHasRowIds | kHasFilter) || LoadLittle<uint32_t>(from + 12) != RunPage::kBytes) {
+  if (flags > (kHasRowIds | kHasFilter | kIsNarrow) || LoadLittle<uint32_t>(from + 12) != RunPage::kBytes) {
     return fail("its layout is unknown");
   }
 
   RunFooter footer;
-  footer.has_row_ids = (flags & kHasRowIds) != 0;
+  footer.layout = {.has_row_ids = (flags & kHasRowIds) != 0, .is_wide = (flags & kIsNarrow) == 0};
   footer.num_entries = LoadLittle<int64_t>(from + 16);
   footer.num_file_numbers = LoadLittle<int64_t>(from + 24);
   footer.smallest = {.high = LoadLittle<uint64_t>(from + 32), .low = LoadLittle<uint32_t>(from + 48)};

@@ -7,6 +7,7 @@
 #include "frazil/base/bytes.h"
 #include "frazil/base/result.h"
 #include "frazil/index/entry.h"
+#include "frazil/index/run_page.h"
 
 namespace frazil::index {
 
@@ -14,7 +15,7 @@ namespace frazil::index {
 struct RunFooter {
   static constexpr size_t kBytes = 88;
 
-  bool has_row_ids = false;
+  RunLayout layout;
   int64_t num_entries = 0;
   int64_t num_file_numbers = 0;
   Hash96 smallest;

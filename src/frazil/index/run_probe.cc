@@ -38,7 +38,7 @@ class RunProber {
   virtual Status Probe(std::span<const Hash96> keys, uint32_t first_key, std::vector<ProbeHit>& hits) = 0;
 };
 
-template <bool kHasRowIds>
+template <RunLayout kLayout>
 class RunProberOf : public RunProber {
  public:
   explicit RunProberOf(const Run& run)
@@ -86,7 +86,7 @@ class RunProberOf : public RunProber {
     for (size_t i = 0; i < num_candidates; ++i) {
       const Place& place = group_.places[group_.candidates[i]];
       __builtin_prefetch(Slot::RecordAt(place.page, place.slot));
-      __builtin_prefetch(Slot::RecordAt(place.page, place.slot) + Slot::kRecordBytes - 1);
+      __builtin_prefetch(Slot::RecordAt(place.page, place.slot) + kLayout.record_bytes() - 1);
     }
     for (size_t i = 0; i < num_candidates; ++i) {
       const size_t key = group_.candidates[i];
@@ -96,7 +96,7 @@ class RunProberOf : public RunProber {
   }
 
  private:
-  using Slot = RunSlot<kHasRowIds>;
+  using Slot = RunSlot<kLayout>;
   static constexpr int kWindow = 32;  // digests looked at together; one or two cache lines
 
   // Where entries of a key can be: in this page from this slot on.
@@ -315,8 +315,9 @@ class RunProberOf : public RunProber {
 };
 
 std::unique_ptr<RunProber> MakeProber(const Run& run) {
-  if (run.has_row_ids()) return std::make_unique<RunProberOf<true>>(run);
-  return std::make_unique<RunProberOf<false>>(run);
+  return WithLayout(run.layout(), [&]<RunLayout kLayout>() -> std::unique_ptr<RunProber> {
+    return std::make_unique<RunProberOf<kLayout>>(run);
+  });
 }
 
 // Appends the hits of a group, which are ordered by run and then key, in the order of keys. Stable.

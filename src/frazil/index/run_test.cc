@@ -40,16 +40,27 @@ std::vector<Hash96> KeysOf(const std::vector<Entry>& entries) {
   return keys;
 }
 
+constexpr RunLayout kAllLayouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+
+// Entries that need just this layout.
+std::vector<Entry> EntriesFor(RunLayout layout, Hashes hashes, size_t count, std::mt19937_64& random) {
+  std::vector<Entry> entries = RandomEntries(hashes, count, layout.has_row_ids, random);
+  Entry& one = entries[random() % count];
+  if (layout.has_row_ids) one.row_id = layout.is_wide ? RunLayout::kMaxNarrowRowId + 1 : RunLayout::kMaxNarrowRowId;
+  if (!layout.has_row_ids) one.file = layout.is_wide ? RunLayout::kMaxNarrowFile + 1 : RunLayout::kMaxNarrowFile;
+  return entries;
+}
+
 TEST(Run, GivesBackWhatWasWritten) {
   const TempDir folder;
   for (const uint64_t seed : {1, 2, 3}) {
     for (const Hashes hashes : kAllHashes) {
-      for (const size_t count : {1u, 145u, 146u, 147u, 203u, 204u, 205u, 4000u}) {
-        for (const bool row_ids : {false, true}) {
+      for (const size_t count : {1u, 145u, 146u, 147u, 169u, 170u, 171u, 203u, 204u, 205u, 214u, 215u, 216u, 4000u}) {
+        for (const RunLayout layout : kAllLayouts) {
           SCOPED_TRACE(testing::Message()
                        << "seed " << seed << ", hashes " << static_cast<int>(hashes) << ", " << count);
           std::mt19937_64 random(seed);
-          std::vector<Entry> entries = RandomEntries(hashes, count, row_ids, random);
+          std::vector<Entry> entries = EntriesFor(layout, hashes, count, random);
           const std::string path = folder.Join(Uuid::Random().ToString());
           const auto written = MakeRunFile(path, entries);
           const auto in_memory = MakeRun(entries);
@@ -60,7 +71,7 @@ TEST(Run, GivesBackWhatWasWritten) {
                                  in_memory->bytes().end()));
           EXPECT_EQ(written->num_entries(), static_cast<int64_t>(count));
           EXPECT_EQ(written->checksum(), in_memory->checksum());
-          EXPECT_EQ(written->has_row_ids(), HasRowIds(entries));
+          EXPECT_TRUE(written->layout() == layout);
           EXPECT_THAT(written->Verify(), IsOk());
           EXPECT_FALSE(written->in_memory());
           EXPECT_TRUE(in_memory->in_memory());
@@ -190,14 +201,14 @@ TEST(Run, StaysReadableWhenItsFileIsDeleted) {
 TEST(RunWriter, RefusesWhatIsOutOfOrder) {
   const Entry entry{{5, 5}, 5, 5};
   for (const Entry& below : {Entry{{4, 9}, 9, 9}, Entry{{5, 4}, 9, 9}, Entry{{5, 5}, 4, 9}, Entry{{5, 5}, 5, 4}}) {
-    const auto writer = RunWriter::ToMemory("run", RunWriter::RowIds::kNone);
+    const auto writer = RunWriter::ToMemory("run", RunLayout{});
     ASSERT_THAT(writer->Add(entry), IsOk());
     EXPECT_THAT(writer->Add(below), IsError(ErrorCode::kInternal, "out of order"));
   }
 }
 
 TEST(RunWriter, DropsExactRepetitions) {
-  const auto writer = RunWriter::ToMemory("run", RunWriter::RowIds::kStored);
+  const auto writer = RunWriter::ToMemory("run", RunLayout{.has_row_ids = true});
   const Entry zero{{0, 0}, 0, 0, 7};
   for (const Entry& entry : {zero, zero, Entry{{0, 0}, 0, 1, 8}, Entry{{0, 0}, 0, 1, 9}}) {
     ASSERT_THAT(writer->Add(entry), IsOk());
@@ -207,14 +218,20 @@ TEST(RunWriter, DropsExactRepetitions) {
 }
 
 TEST(RunWriter, RefusesARowIdWhereNoneAreStored) {
-  const auto writer = RunWriter::ToMemory("run", RunWriter::RowIds::kNone);
+  const auto writer = RunWriter::ToMemory("run", RunLayout{});
   EXPECT_THAT(writer->Add({{5, 5}, 5, 5, 0}), IsError(ErrorCode::kInternal, "row id"));
+}
+
+TEST(RunWriter, RefusesWhatIsTooLargeForANarrowRun) {
+  const auto writer = RunWriter::ToMemory("run", RunLayout{.has_row_ids = true});
+  EXPECT_THAT(writer->Add({{5, 5}, 1 << 24, 5, 0}), IsError(ErrorCode::kInternal, "file number 16777216"));
+  EXPECT_THAT(writer->Add({{5, 5}, 5, 5, int64_t{1} << 39}), IsError(ErrorCode::kInternal, "row id 549755813888"));
 }
 
 TEST(RunWriter, ARunOfNoEntriesIsNoFile) {
   const TempDir folder;
   const auto local = io::MakeLocalFileIO();
-  ASSERT_OK_AND_ASSIGN(const auto writer, RunWriter::ToFile(*local, folder.Join("run"), RunWriter::RowIds::kNone));
+  ASSERT_OK_AND_ASSIGN(const auto writer, RunWriter::ToFile(*local, folder.Join("run"), RunLayout{}));
   ASSERT_OK_AND_ASSIGN(const auto run, writer->Finish());
   EXPECT_EQ(run, nullptr);
   EXPECT_FALSE(std::filesystem::exists(folder.Join("run")));
@@ -235,7 +252,7 @@ TEST(RunWriter, AFailedWriteIsTheErrorAndLeavesNothing) {
         return Status(Fail(ErrorCode::kIo, "cannot write file: no space left on device: {}", path));
       });
       const auto write = [&]() -> Result<Runs::value_type> {
-        FRAZIL_ASSIGN(const auto writer, RunWriter::ToFile(local, folder.Join("run"), RunWriter::RowIds::kNone));
+        FRAZIL_ASSIGN(const auto writer, RunWriter::ToFile(local, folder.Join("run"), RunLayout{}));
         FRAZIL_TRY(writer->Add(entries));
         return writer->Finish();
       };

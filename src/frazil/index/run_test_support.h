@@ -12,10 +12,6 @@ namespace frazil::index {
 /// Inside of a TEST `Run` is a function of GoogleTest.
 using Runs = std::vector<std::shared_ptr<const Run>>;
 
-inline bool HasRowIds(const std::vector<Entry>& entries) {
-  return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.row_id != kDerivedRowId; });
-}
-
 /// `sorted`: all that will come. Few entries get none.
 inline void AddFilter(RunWriter& writer, const std::vector<Entry>& sorted) {
   if (sorted.empty()) return;
@@ -25,8 +21,7 @@ inline void AddFilter(RunWriter& writer, const std::vector<Entry>& sorted) {
 /// A run of `entries` in any order, in memory.
 inline std::shared_ptr<const Run> MakeRun(std::vector<Entry> entries, std::string name = "test run") {
   std::sort(entries.begin(), entries.end());
-  const auto writer =
-      RunWriter::ToMemory(std::move(name), HasRowIds(entries) ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone);
+  const auto writer = RunWriter::ToMemory(std::move(name), RunLayout::Of(entries));
   AddFilter(*writer, entries);
   EXPECT_THAT(writer->Add(entries), IsOk());
   auto run = writer->Finish();
@@ -38,8 +33,7 @@ inline std::shared_ptr<const Run> MakeRun(std::vector<Entry> entries, std::strin
 inline std::shared_ptr<const Run> MakeRunFile(const std::string& path, std::vector<Entry> entries) {
   std::sort(entries.begin(), entries.end());
   const auto local = io::MakeLocalFileIO();
-  auto writer =
-      RunWriter::ToFile(*local, path, HasRowIds(entries) ? RunWriter::RowIds::kStored : RunWriter::RowIds::kNone);
+  auto writer = RunWriter::ToFile(*local, path, RunLayout::Of(entries));
   EXPECT_THAT(writer, IsOk());
   AddFilter(**writer, entries);
   EXPECT_THAT((*writer)->Add(entries), IsOk());
@@ -83,7 +77,7 @@ inline Hash96 RandomHash(Hashes hashes, std::mt19937_64& random) {
   return extremes[random() % 5];
 }
 
-/// Distinct by (hash, file, position).
+/// Distinct by (hash, file, position), for a narrow run.
 inline std::vector<Entry> RandomEntries(Hashes hashes, size_t count, bool row_ids, std::mt19937_64& random) {
   std::vector<Entry> entries;
   for (size_t i = 0; i < count; ++i) {
@@ -91,7 +85,7 @@ inline std::vector<Entry> RandomEntries(Hashes hashes, size_t count, bool row_id
     entries.push_back({.hash = RandomHash(hashes, random),
                        .file = static_cast<uint32_t>(random() % 9),
                        .position = position,
-                       .row_id = row_ids && random() % 2 == 0 ? static_cast<int64_t>(random() >> 1) : kDerivedRowId});
+                       .row_id = row_ids && random() % 2 == 0 ? static_cast<int64_t>(random() >> 25) : kDerivedRowId});
   }
   return entries;
 }

@@ -71,16 +71,14 @@ bool IsBelow(const Entry& a, const Entry& b) {
 
 class RunWriter::Impl {
  public:
-  Impl(std::unique_ptr<RunSink> sink, RowIds row_ids) : sink_(std::move(sink)) {
-    footer_.has_row_ids = row_ids == RowIds::kStored;
-  }
+  Impl(std::unique_ptr<RunSink> sink, RunLayout layout) : sink_(std::move(sink)) { footer_.layout = layout; }
 
   void AddFilter(int64_t max_entries, uint64_t smallest, uint64_t largest) {
     filter_.emplace(max_entries, smallest, largest);
   }
 
   Status Add(std::span<const Entry> entries) {
-    return footer_.has_row_ids ? AddEntries<true>(entries) : AddEntries<false>(entries);
+    return WithLayout(footer_.layout, [&]<RunLayout kLayout>() { return AddEntries<kLayout>(entries); });
   }
 
   int64_t num_entries() const { return footer_.num_entries; }
@@ -88,7 +86,7 @@ class RunWriter::Impl {
   Result<std::shared_ptr<const Run>> Finish() {
     if (num_entries() == 0) return nullptr;
     footer_.largest = last_.hash;
-    FRAZIL_TRY(footer_.has_row_ids ? WriteEntries<true>(last_.hash.high) : WriteEntries<false>(last_.hash.high));
+    FRAZIL_TRY(WithLayout(footer_.layout, [&]<RunLayout kLayout>() { return WriteEntries<kLayout>(last_.hash.high); }));
     if (filter_) FRAZIL_TRY(WriteFilter());
     const std::vector<FileNumber> numbers = file_numbers_.Sorted();
     footer_.num_file_numbers = static_cast<int64_t>(numbers.size());
@@ -104,19 +102,20 @@ class RunWriter::Impl {
   }
 
  private:
-  template <bool kHasRowIds>
+  template <RunLayout kLayout>
   Status AddEntries(std::span<const Entry> entries) {
-    constexpr auto kPerPage = static_cast<size_t>(RunPage::EntriesPerPage(kHasRowIds));
+    constexpr auto kPerPage = static_cast<size_t>(kLayout.entries_per_page());
     for (const Entry& entry : entries) {
       if (entry.hash.high <= last_.hash.high && footer_.num_entries > 0) [[unlikely]] {
         if (IsBelow(entry, last_)) return Fail(ErrorCode::kInternal, "entries of an index run are out of order");
         if (!IsBelow(last_, entry)) continue;
       }
-      if (!kHasRowIds && entry.row_id != kDerivedRowId) [[unlikely]] {
-        return Fail(ErrorCode::kInternal, "a row id for an index run without row ids: {}", entry.row_id);
+      if (!kLayout.Holds(entry)) [[unlikely]] {
+        return Fail(ErrorCode::kInternal, "an index run has no room for file number {} with row id {}", entry.file,
+                    entry.row_id);
       }
       // A page is cut by its own fence and the next.
-      if (in_page_ == kPerPage) FRAZIL_TRY(WriteEntries<kHasRowIds>(entry.hash.high));
+      if (in_page_ == kPerPage) FRAZIL_TRY(WriteEntries<kLayout>(entry.hash.high));
       if (in_page_ == 0) {
         if (fences_.empty()) footer_.smallest = entry.hash;
         fences_.push_back(entry.hash.high);
@@ -130,12 +129,12 @@ class RunWriter::Impl {
     return {};
   }
 
-  template <bool kHasRowIds>
+  template <RunLayout kLayout>
   Status WriteEntries(uint64_t next_fence) {
     const RunPageRange range(fences_.back(), next_fence);
     page_ = {};
     for (size_t slot = 0; slot < in_page_; ++slot) {
-      RunSlot<kHasRowIds>::Write(page_.data(), slot, range, of_page_[slot]);
+      RunSlot<kLayout>::Write(page_.data(), slot, range, of_page_[slot]);
     }
     in_page_ = 0;
     return WritePage();
@@ -165,7 +164,7 @@ class RunWriter::Impl {
   std::unique_ptr<RunSink> sink_;
   RunFooter footer_;
   std::array<std::byte, RunPage::kBytes> page_;
-  std::array<Entry, RunPage::EntriesPerPage(false)> of_page_;
+  std::array<Entry, size_t{RunLayout{}.entries_per_page()}> of_page_;
   size_t in_page_ = 0;
   Entry last_;
   int64_t num_pages_ = 0;
@@ -177,14 +176,14 @@ class RunWriter::Impl {
 RunWriter::RunWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunWriter::~RunWriter() = default;
 
-Result<std::unique_ptr<RunWriter>> RunWriter::ToFile(io::FileIO& local, const std::string& path, RowIds row_ids) {
+Result<std::unique_ptr<RunWriter>> RunWriter::ToFile(io::FileIO& local, const std::string& path, RunLayout layout) {
   FRAZIL_ASSIGN(std::unique_ptr<io::OutputFile> file, local.Create(path));
-  auto impl = std::make_unique<Impl>(std::make_unique<FileSink>(std::move(file), path), row_ids);
+  auto impl = std::make_unique<Impl>(std::make_unique<FileSink>(std::move(file), path), layout);
   return std::unique_ptr<RunWriter>(new RunWriter(std::move(impl)));
 }
 
-std::unique_ptr<RunWriter> RunWriter::ToMemory(std::string name, RowIds row_ids) {
-  auto impl = std::make_unique<Impl>(std::make_unique<MemorySink>(std::move(name)), row_ids);
+std::unique_ptr<RunWriter> RunWriter::ToMemory(std::string name, RunLayout layout) {
+  auto impl = std::make_unique<Impl>(std::make_unique<MemorySink>(std::move(name)), layout);
   return std::unique_ptr<RunWriter>(new RunWriter(std::move(impl)));
 }
 
