@@ -27,7 +27,7 @@ T Must(Result<T> result) {
   std::exit(1);
 }
 
-Bytes Bound(const spec::Value& value, const spec::Type& type) { return *spec::EncodeSingleValue(type, value); }
+Bytes Bound(const spec::Value& value, const spec::Type& type) { return spec::EncodeSingleValue(type, value); }
 
 class ManyFiles final : public table::SnapshotChange {
  public:

@@ -94,10 +94,12 @@ class Lake:
             path.write_bytes(bytes(1024))
             os.utime(path, (long_ago, long_ago))
 
-    def sql(self, statement, *options):
+    def frazil(self, *arguments):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FRAZIL_")}
-        text, cost = measured([FRAZIL, "sql", "-q", "-o", "jsonl", *options, "-e", statement],
-                              env={**environment, "FRAZIL_HOME": str(self.folder)}, cwd=self.folder)
+        return measured([FRAZIL, *map(str, arguments)], env={**environment, "FRAZIL_HOME": str(self.folder)}, cwd=self.folder)
+
+    def sql(self, statement, *options):
+        text, cost = self.frazil("sql", "-q", "-o", "jsonl", *options, "-e", statement)
         return [json.loads(line) for line in text.splitlines() if line.startswith("{")], cost
 
     def metadata_location(self, table):
