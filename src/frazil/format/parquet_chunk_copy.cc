@@ -17,6 +17,8 @@ namespace frazil::format {
 namespace {
 
 constexpr int64_t kBatchLevels = 8192;
+/// Long values are written in parts: Arrow looks at the size of a page every 1,024 values, and at the end of a write.
+constexpr int64_t kWrittenBytes = int64_t{1} << 20;
 
 [[noreturn]] void ThrowRowCount(const parquet::ColumnDescriptor& column) {
   throw parquet::ParquetException("column chunk has other than its row group's rows: ", column.path()->ToDotString());
@@ -102,8 +104,24 @@ struct Batch {
     if (num_levels == 0) return;
     const bool became_optional = max_definition == 0 && to.descr()->max_definition_level() == 1;
     if (became_optional) std::fill_n(definitions.begin(), num_levels, int16_t{1});
-    to.WriteBatch(num_levels, max_definition > 0 || became_optional ? definitions.data() : nullptr,
-                  max_repetition > 0 ? repetitions.data() : nullptr, values.get());
+    const int16_t* const written_definitions = max_definition > 0 || became_optional ? definitions.data() : nullptr;
+    if constexpr (std::is_same_v<T, parquet::ByteArray>) {
+      if (max_repetition == 0) return WriteTexts(to, written_definitions);
+    }
+    to.WriteBatch(num_levels, written_definitions, max_repetition > 0 ? repetitions.data() : nullptr, values.get());
+  }
+
+  void WriteTexts(parquet::TypedColumnWriter<DType>& to, const int16_t* written_definitions) {
+    int64_t value = 0;
+    for (int64_t level = 0; level < num_levels;) {
+      const int64_t first_level = level;
+      const int64_t first_value = value;
+      for (int64_t bytes = 0; level < num_levels && bytes < kWrittenBytes; ++level) {
+        if (max_definition == 0 || definitions[level] == max_definition) bytes += values[value++].len;
+      }
+      to.WriteBatch(level - first_level, written_definitions == nullptr ? nullptr : written_definitions + first_level,
+                    nullptr, values.get() + first_value);
+    }
   }
 
   static int KeptAt(const ParquetKeptRows& kept, int64_t row) {

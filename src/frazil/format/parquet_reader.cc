@@ -1,19 +1,64 @@
 #include "frazil/format/parquet_reader.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/key_value_metadata.h>
 
 #include "frazil/format/parquet_error.h"
 #include "frazil/format/parquet_file.h"
 #include "frazil/format/parquet_projection.h"
+#include "frazil/format/parquet_row_width.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/spec/single_value.h"
 
 namespace frazil::format {
 namespace {
+
+/// So many rows tell how wide they are where the footer does not.
+constexpr int64_t kProbeRows = 256;
+
+/// How many rows to ask for next, so that a batch takes kParquetBatchBytes at most: by what the footer says of the row group,
+/// and by what the batches before have shown.
+class BatchSize {
+ public:
+  BatchSize(int64_t most_rows, int64_t rows_in_group, ParquetRowWidth width)
+      : most_rows_(most_rows),
+        is_exact_(width.is_exact),
+        rows_left_(static_cast<double>(rows_in_group)),
+        bytes_left_(width.bytes * static_cast<double>(rows_in_group)) {
+    rows_ = RowsFor(width.bytes);
+    if (!is_exact_) rows_ = std::min(rows_, kProbeRows);
+  }
+
+  int64_t rows() const { return rows_; }
+
+  void Seen(const arrow::RecordBatch& batch) {
+    constexpr int64_t kGrowth = 4;  // wider rows may follow
+    const auto bytes = static_cast<double>(arrow::util::TotalBufferSize(batch));
+    rows_left_ -= static_cast<double>(batch.num_rows());
+    bytes_left_ -= bytes;
+    const double seen = bytes / static_cast<double>(batch.num_rows());
+    // The rest has what the footer says and was not seen yet.
+    const int64_t rows = RowsFor(rows_left_ > 0 ? std::max(seen, bytes_left_ / rows_left_) : seen);
+    rows_ = is_exact_ ? rows : std::min(rows, rows_ * kGrowth);
+  }
+
+ private:
+  int64_t RowsFor(double width) const {
+    const double rows = static_cast<double>(kParquetBatchBytes) / std::max(width, 1.0);
+    return std::clamp<int64_t>(static_cast<int64_t>(rows), 1, most_rows_);
+  }
+
+  int64_t most_rows_ = 1;
+  bool is_exact_ = true;
+  double rows_left_ = 0;
+  double bytes_left_ = 0;
+  int64_t rows_ = 1;
+};
 
 /// A bound of the file's own type: the bytes depend on the kind of the value only.
 Bytes EncodeBound(const spec::Value& value) {
@@ -61,6 +106,7 @@ class ParquetBatchReader::Impl {
       }
       if (IsCountOnly()) return CountOnly();
       std::shared_ptr<arrow::RecordBatch> rows;
+      reader_->set_batch_size(batch_size_->rows());  // looked at whenever a batch is read
       FRAZIL_TRY(Check(batches_->ReadNext(&rows), ErrorCode::kCorruptData, path()));
       if (rows == nullptr || rows->num_rows() > end_row_ - next_row_) {
         return Fail(ErrorCode::kCorruptData, "row group {} has other than its {} rows: {}",
@@ -68,6 +114,7 @@ class ParquetBatchReader::Impl {
       }
       if (rows->num_rows() == 0) continue;
       FRAZIL_ASSIGN(rows, projection_.Conform(rows->columns(), rows->num_rows()));
+      batch_size_->Seen(*rows);
       ParquetBatch batch{next_row_, std::move(rows)};
       next_row_ += batch.rows->num_rows();
       return batch;
@@ -83,6 +130,8 @@ class ParquetBatchReader::Impl {
     next_row_ = group.first_row;
     end_row_ = group.first_row + group.num_rows;
     if (IsCountOnly() || group.num_rows == 0) return {};
+    batch_size_.emplace(batch_rows_, group.num_rows,
+                        RowWidthOf(*file_->metadata()->RowGroup(index), projection_.leaves()));
     FRAZIL_ASSIGN(batches_,
                   Check(reader_->GetRecordBatchReader({index}, projection_.leaves()), ErrorCode::kCorruptData, path()));
     return {};
@@ -103,6 +152,7 @@ class ParquetBatchReader::Impl {
   int64_t batch_rows_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::unique_ptr<arrow::RecordBatchReader> batches_;  // uses reader_
+  std::optional<BatchSize> batch_size_;                // of the row group
   size_t next_group_ = 0;
   int64_t next_row_ = 0;
   int64_t end_row_ = 0;
@@ -128,6 +178,20 @@ ParquetReader::~ParquetReader() = default;
 
 const std::string& ParquetReader::path() const { return file_->path(); }
 int64_t ParquetReader::num_rows() const { return file_->metadata()->num_rows(); }
+int64_t ParquetReader::DecodedBytes() const {
+  std::vector<int> leaves(static_cast<size_t>(file_->metadata()->num_columns()));
+  std::iota(leaves.begin(), leaves.end(), 0);
+  double bytes = 0;
+  (void)Guard(ErrorCode::kCorruptData, path(), [&]() -> Status {
+    for (int i = 0; i < file_->metadata()->num_row_groups(); ++i) {
+      const auto row_group = file_->metadata()->RowGroup(i);
+      bytes += RowWidthOf(*row_group, leaves).bytes * static_cast<double>(std::max<int64_t>(row_group->num_rows(), 0));
+    }
+    return {};
+  });
+  return static_cast<int64_t>(std::min(bytes, 1e18));
+}
+
 const std::vector<ParquetRowGroup>& ParquetReader::row_groups() const { return file_->row_groups(); }
 bool ParquetReader::has_field_ids() const { return file_->has_field_ids(); }
 

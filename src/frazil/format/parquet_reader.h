@@ -37,6 +37,10 @@ struct ParquetBatch {
   std::shared_ptr<arrow::RecordBatch> rows;
 };
 
+/// No batch takes more, roughly, unless one row does; narrow rows come by number.
+inline constexpr int64_t kParquetBatchBytes = int64_t{8} << 20;
+inline constexpr int64_t kParquetBatchRows = 8192;
+
 /// Batches of the chosen row groups in file order. One thread at a time; outlives its ParquetReader.
 class ParquetBatchReader {
  public:
@@ -71,6 +75,8 @@ class ParquetReader {
   /// For the parquet_*.cc files.
   const ParquetFile& file() const { return *file_; }
   int64_t num_rows() const;
+  /// What all rows and columns take in memory, as the footer tells: at least, where long values repeat.
+  int64_t DecodedBytes() const;
   const std::vector<ParquetRowGroup>& row_groups() const;
   bool has_field_ids() const;
   /// Whether the file itself has the column, at any depth.
@@ -89,14 +95,14 @@ class ParquetReader {
   Result<spec::DataFile> RowGroupAsFile(int row_group) const;
 
   /// Reads `columns` (ids at every depth; names, order and types are the table's today) from `row_groups` (ascending
-  /// indices) in batches of at most `batch_rows`.
+  /// indices) in batches of at most `batch_rows`, and about kParquetBatchBytes.
   ///
   /// Values come in the table's type: int -> long, float -> double, wider decimals, and for imported files small and
   /// unsigned integers, INT96, timestamps in milliseconds, strings as binary. Fields missing inside a struct get their
   /// initial default, else null; required without a default is kInvalidTable. A column whose file type cannot become
   /// the table's is kInvalidTable.
   Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns,
-                                                   const std::vector<int>& row_groups, int64_t batch_rows = 8192) const;
+                                                   const std::vector<int>& row_groups, int64_t batch_rows = kParquetBatchRows) const;
   /// All row groups.
   Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns) const;
 

@@ -1,5 +1,6 @@
 #include "frazil/format/parquet_reader.h"
 
+#include <arrow/util/byte_size.h>
 #include <parquet/arrow/writer.h>
 
 #include "frazil/format/parquet_io.h"
@@ -351,6 +352,66 @@ TEST(ParquetReader, KeepsTheErrorOfTheFileSystem) {
     };
     EXPECT_THAT(read(), IsError(ErrorCode::kUnavailable, "store does not answer"));
   }
+}
+
+int64_t LargestBatchBytes(const ParquetReader& reader, const spec::Schema& schema, int64_t* num_rows) {
+  const auto batches = reader.Read(schema.fields());
+  EXPECT_THAT(batches, IsOk());
+  int64_t largest = 0;
+  for (*num_rows = 0;;) {
+    const auto batch = (*batches)->Next();
+    EXPECT_THAT(batch, IsOk());
+    if (!batch || !*batch) return largest;
+    EXPECT_EQ((*batch)->first_row, *num_rows);
+    *num_rows += (*batch)->rows->num_rows();
+    largest = std::max(largest, arrow::util::TotalBufferSize(*(*batch)->rows));
+  }
+}
+
+std::shared_ptr<arrow::RecordBatch> Texts(const spec::Schema& schema, const std::vector<std::string>& texts) {
+  arrow::StringBuilder builder;
+  for (const std::string& text : texts) EXPECT_TRUE(builder.Append(text).ok());
+  return arrow::RecordBatch::Make(*ToArrowSchema(schema), static_cast<int64_t>(texts.size()), {*builder.Finish()});
+}
+
+// Counted in rows a batch of 8,192 rows of 200 KB would be 1.6 GB.
+TEST(ParquetReader, BatchesOfWideRowsTakeFewBytes) {
+  const auto schema = MakeSchema({MakeField(1, "s", Of(TypeId::kString))});
+  std::vector<std::string> wide;
+  for (int i = 0; i < 150; ++i) {
+    wide.emplace_back(200'000, 'x');
+    for (size_t at = 0; at < wide.back().size(); ++at) wide.back()[at] = static_cast<char>('a' + at * (i + 3) % 23);
+  }
+  std::vector<std::string> later_wide(20'000, "narrow");
+  later_wide.insert(later_wide.end(), wide.begin(), wide.end());
+  const std::vector<std::string> same(150, wide[0]);  // in a dictionary it is stored once
+  for (const auto& texts : {wide, later_wide, same}) {
+    io::MemoryFileIO io;
+    ASSERT_THAT(WriteBatches(io, kPath, schema, {Texts(*schema, texts)}), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
+    int64_t num_rows = 0;
+    EXPECT_LE(LargestBatchBytes(*reader, *schema, &num_rows), 2 * kParquetBatchBytes);
+    EXPECT_EQ(num_rows, static_cast<int64_t>(texts.size()));
+    EXPECT_GE(reader->DecodedBytes(), 150 * 200'000);
+  }
+}
+
+// Without size statistics nothing in the footer of such a file tells how wide its rows are.
+TEST(ParquetReader, ADictionaryOfLongValuesDoesNotComeInOneBatch) {
+  const auto schema = MakeSchema({MakeField(1, "s", Of(TypeId::kString))});
+  const auto table = arrow::Table::FromRecordBatches({Texts(*schema, std::vector<std::string>(3000, std::string(50'000, 'x')))});
+  parquet::WriterProperties::Builder properties;
+  properties.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
+  io::MemoryFileIO io;
+  ASSERT_OK_AND_ASSIGN(const auto file, io.Create(kPath));
+  ASSERT_TRUE(parquet::arrow::WriteTable(**table, arrow::default_memory_pool(), ToArrowStream(file.get()), 10'000,
+                                         properties.build())
+                  .ok());
+  ASSERT_THAT(file->Close(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
+  int64_t num_rows = 0;
+  EXPECT_LE(LargestBatchBytes(*reader, *schema, &num_rows), 256 * 50'100);
+  EXPECT_EQ(num_rows, 3000);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "frazil/format/parquet_writer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/file_writer.h>
@@ -15,6 +17,7 @@
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_settings.h"
 #include "frazil/format/parquet_statistics.h"
+#include "frazil/format/parquet_row_bytes.h"
 #include "frazil/spec/schema_json.h"
 
 namespace frazil::format {
@@ -22,7 +25,11 @@ namespace {
 
 constexpr char kIcebergSchemaKey[] = "iceberg.schema";
 constexpr int64_t kMaxRowsPerRowGroup = int64_t{1} << 20;
-constexpr int64_t kMaxRowsPerWrite = int64_t{1} << 16;  // how often the row group's size is looked at
+// How often the row group's size is looked at. Arrow looks at a page's size every 1,024 rows, and at the end of a write:
+// of wider rows there are fewer in one.
+constexpr int64_t kMaxRowsPerWrite = int64_t{1} << 16;
+constexpr int64_t kMaxBytesPerWrite = int64_t{1} << 20;
+constexpr int64_t kWideRowBytes = kMaxBytesPerWrite / 1024;
 
 /// A file writer that tells which row group is open. Arrow's own hides it, and with it how large the group has become.
 class TrackingContents : public parquet::ParquetFileWriter::Contents {
@@ -113,8 +120,13 @@ class ParquetWriter::Impl {
       const auto rows = arrow::RecordBatch::Make(arrow_schema_, batch.num_rows(), batch.columns());
       if (writer_ == nullptr) FRAZIL_TRY(OpenFor(rows.get()));
       FRAZIL_TRY(CountNans(*rows));
-      for (int64_t offset = 0; offset < rows->num_rows(); offset += kMaxRowsPerWrite) {
-        FRAZIL_TRY(WriteSlice(*rows->Slice(offset, kMaxRowsPerWrite)));
+      std::vector<int64_t> row_bytes;
+      if (arrow::util::TotalBufferSize(*rows) > kMaxBytesPerWrite) row_bytes = RowBytes(*rows);
+      const int64_t bytes = std::accumulate(row_bytes.begin(), row_bytes.end(), int64_t{0});
+      const bool is_wide = bytes / rows->num_rows() > kWideRowBytes;
+      for (int64_t begin = 0, end = 0; begin < rows->num_rows(); begin = end) {
+        end = is_wide ? EndOfRows(row_bytes, begin, kMaxBytesPerWrite, kMaxRowsPerWrite) : begin + kMaxRowsPerWrite;
+        FRAZIL_TRY(WriteSlice(*rows->Slice(begin, end - begin)));
       }
       return {};
     });

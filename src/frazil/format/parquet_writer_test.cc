@@ -6,6 +6,7 @@
 #include <parquet/bloom_filter.h>
 #include <parquet/bloom_filter_reader.h>
 #include <parquet/file_reader.h>
+#include <parquet/page_index.h>
 
 #include "frazil/format/parquet_io.h"
 #include "frazil/format/parquet_test_support.h"
@@ -365,6 +366,20 @@ TEST(ParquetWriter, RefusesTypesThatAreNotThereYetNamingTheColumn) {
     EXPECT_THAT(ParquetWriter::Make(std::move(file), MakeSchema({MakeField(1, "strange", Of(id))})),
                 IsError(ErrorCode::kNotSupported, "strange"));
   }
+}
+
+// Arrow looks at a page's size every 1,024 rows: of rows of 200 KB it would be a page of 200 MB, twice in memory.
+TEST(ParquetWriter, PagesOfWideRowsStaySmall) {
+  const auto schema = MakeSchema({MakeField(1, "s", Of(TypeId::kString))});
+  arrow::StringBuilder builder;
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(builder.Append(fmt::format("{:050000}", i)).ok());
+  const auto rows = arrow::RecordBatch::Make(*ToArrowSchema(*schema), 400, {*builder.Finish()});
+  io::MemoryFileIO io;
+  ASSERT_THAT(WriteBatches(io, kPath, schema, {rows}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
+  const auto file = parquet::ParquetFileReader::Open(ToArrowFile(*io.Open(kPath)));
+  const auto pages = file->GetPageIndexReader()->RowGroup(0)->GetOffsetIndex(0);
+  EXPECT_GE(pages->page_locations().size(), 400U * 50'000 / (2 << 20));
 }
 
 TEST(ParquetWriter, LeavesUnknownColumnsOut) {

@@ -9,7 +9,8 @@
 namespace frazil::scan {
 namespace {
 
-constexpr int64_t kBatchRows = 8192;
+constexpr int64_t kBatchRows = format::kParquetBatchRows;
+constexpr auto kBatchBytes = static_cast<size_t>(format::kParquetBatchBytes);
 
 }  // namespace
 
@@ -77,13 +78,16 @@ Status AvroRowSource::ReadRow() {
 
 Result<std::optional<format::ParquetBatch>> AvroRowSource::Next() {
   const int64_t first_row = next_row_;
-  while (next_row_ - first_row < kBatchRows) {
+  size_t bytes = 0;
+  while (next_row_ - first_row < kBatchRows && bytes < kBatchBytes) {
     if (rows_left_in_block_ == 0) {
       FRAZIL_ASSIGN(const bool has_more, NextBlock());
       if (!has_more) break;
       continue;
     }
+    const size_t before = block_->remaining();
     FRAZIL_TRY(ReadRow());
+    bytes += before - block_->remaining();
     ++next_row_;
     --rows_left_in_block_;
   }
