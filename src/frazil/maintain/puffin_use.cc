@@ -7,16 +7,6 @@
 
 namespace frazil::maintain {
 
-Result<int64_t> MaxBlobsPerPuffin(const spec::TableMetadata& metadata) {
-  constexpr char kKey[] = "frazil.write.dv.max-blobs-per-puffin";
-  constexpr int64_t kDefault = 32;
-  FRAZIL_ASSIGN(const int64_t max_blobs, metadata.IntProperty(kKey, kDefault));
-  if (max_blobs < 1) {
-    return Fail(ErrorCode::kInvalidTable, "table property {} must be at least 1, but is {}", kKey, max_blobs);
-  }
-  return max_blobs;
-}
-
 Result<std::vector<PuffinUse>> FindPuffins(const table::Table& table, const table::LiveFiles& live) {
   std::unordered_set<std::string> data_files;
   for (const table::LiveDataFile& file : live.data_files) data_files.insert(file.file.file_path);

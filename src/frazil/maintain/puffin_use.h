@@ -24,7 +24,4 @@ struct PuffinUse {
 /// Every Puffin that live delete entries name, by path. Reads the footer of each.
 Result<std::vector<PuffinUse>> FindPuffins(const table::Table& table, const table::LiveFiles& live);
 
-/// `frazil.write.dv.max-blobs-per-puffin`.
-Result<int64_t> MaxBlobsPerPuffin(const spec::TableMetadata& metadata);
-
 }  // namespace frazil::maintain

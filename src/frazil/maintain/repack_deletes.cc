@@ -23,14 +23,14 @@ int64_t SumOf(const SizeByPath& files) {
 
 class RepackChange final : public table::SnapshotChange {
  public:
-  explicit RepackChange(const ChooseDeletes& choose) : choose_(choose) {}
+  RepackChange(const ChooseDeletes& choose, table::FileMetrics metrics) : choose_(choose), metrics_(metrics) {}
 
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId snapshot_id) override {
     Attempt& attempt = attempts_.emplace_back();
     table::FileChanges changes;
     const spec::Snapshot* head = base.metadata()->current_snapshot();
     if (head == nullptr) return changes;
-    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));
+    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head, metrics_));
     FRAZIL_ASSIGN(const DeletesToRepack chosen, choose_(base, live));
     if (chosen.empty()) return changes;
     FRAZIL_ASSIGN(table::MergedDeletes merged,
@@ -81,13 +81,15 @@ class RepackChange final : public table::SnapshotChange {
   };
 
   const ChooseDeletes& choose_;
+  const table::FileMetrics metrics_;
   std::vector<Attempt> attempts_;
 };
 
 }  // namespace
 
-Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes& choose, Clock& clock) {
-  RepackChange change(choose);
+Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes& choose, Clock& clock,
+                                       table::FileMetrics metrics) {
+  RepackChange change(choose, metrics);
   const auto outcome = table::CommitSnapshot(table, change, {}, clock);
   if (!outcome) {
     // Unknown: any of the attempts may be the table's.

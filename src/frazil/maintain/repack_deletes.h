@@ -29,7 +29,9 @@ struct RepackResult {
   int64_t added_bytes = 0;
 };
 
-/// Commits one rewrite of delete files that changes no row; chosen anew on every attempt.
-Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes& choose, Clock& clock);
+/// Commits one rewrite of delete files that changes no row; chosen anew on every attempt. `metrics`: of data files, where
+/// the choice looks at them.
+Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes& choose, Clock& clock,
+                                       table::FileMetrics metrics = table::FileMetrics::kDropped);
 
 }  // namespace frazil::maintain

@@ -1,5 +1,6 @@
 #include "frazil/maintain/repack_deletes.h"
 
+#include "frazil/io/fault_injecting_file_io.h"
 #include "frazil/maintain/maintain_test_support.h"
 #include "frazil/maintain/puffin_use.h"
 
@@ -62,6 +63,49 @@ TEST(RewriteDeletionVectors, APuffinWithAReplacedVectorBecomesWhole) {
   ASSERT_EQ(Puffins(test).size(), 1U);
   EXPECT_FALSE(Puffins(test)[0].has_dead_blobs);
   EXPECT_THAT(table::DeletedIn(test, b.file_path), testing::ElementsAre(2));
+}
+
+// The vectors of a whole table may be gigabytes.
+TEST(RewriteDeletionVectors, APuffinIsWrittenBeforeTheVectorsOfTheNextAreRead) {
+  TestTable test({{"frazil.write.dv.max-blobs-per-puffin", "2"}});
+  for (int i = 0; i < 6; ++i) {
+    const spec::DataFile file = WrittenFile(test, "f" + std::to_string(i), 10);
+    ASSERT_THAT(table::Append(test, {file}), IsOk());
+    ASSERT_THAT(table::Delete(test, {{file.file_path, {i, i + 1}}}), IsOk());
+  }
+  ASSERT_EQ(Puffins(test).size(), 6U);
+  std::string operations;
+  const auto watched = std::make_shared<io::FaultInjectingFileIO>(
+      test.io, [&](std::string_view operation, const std::string& path) -> Status {
+        if (path.ends_with(".puffin") && operation == "open") operations += 'r';
+        if (path.ends_with(".puffin") && operation == "create") operations += 'w';
+        return {};
+      });
+  const auto catalog = catalog::MakeMemoryCatalog("watched", "memory:/warehouse", watched, test.clock);
+  ASSERT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
+  ASSERT_THAT(catalog->RegisterTable(test.name, test.table.metadata_location()), IsOk());
+  table::ProcedureContext context = ContextOf(test);
+  context.catalogs["test"] = catalog;
+  ASSERT_THAT(Call("rewrite_deletion_vectors", context, {{"table", std::string("t")}}), IsOk());
+  EXPECT_THAT(operations, testing::HasSubstr("rrwrrwrrw"));
+}
+
+// Three vectors of more than half of a full Puffin each: two do not fit into one by bytes, though 32 do by number.
+TEST(RewriteDeletionVectors, LargeVectorsAreAFixedPointToo) {
+  TestTable test;
+  constexpr int64_t kRows = int64_t{1152} << 16;
+  std::vector<int64_t> positions;  // 4,096 in 65,536 rows take most: 2 bytes each
+  for (int64_t row = 0; row < kRows; row += 16) positions.push_back(row);
+  for (int i = 0; i < 3; ++i) {
+    const spec::DataFile file = WrittenFile(test, "f" + std::to_string(i), kRows);
+    ASSERT_THAT(table::Append(test, {file}), IsOk());
+    ASSERT_THAT(table::Delete(test, {{file.file_path, positions}}), IsOk());
+  }
+  ASSERT_EQ(Puffins(test).size(), 3U);
+  ASSERT_GT(2 * Puffins(test)[0].live_bytes, table::kFullPuffinBytes);
+  EXPECT_EQ(Rewrite(test).at(0), table::ProcedureValue(int64_t{3}));
+  EXPECT_EQ(Puffins(test).size(), 2U);
+  EXPECT_EQ(Rewrite(test).at(0), table::ProcedureValue(int64_t{0}));
 }
 
 TEST(RewriteDeletionVectors, ALostRaceChoosesAnewAndLeavesNoFile) {

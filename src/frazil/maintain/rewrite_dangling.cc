@@ -14,7 +14,8 @@ namespace frazil::maintain {
 Result<table::FileChanges> DanglingDeletesChange::Prepare(const table::Table& base, spec::SnapshotId snapshot_id) {
   num_removed_ = 0;
   table::FileChanges changes;
-  FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, base.metadata()->FindRef(branch_)));
+  FRAZIL_ASSIGN(const table::LiveFiles live,
+                table::LoadLiveFiles(base, base.metadata()->FindRef(branch_), table::FileMetrics::kDropped));
   table::PartitionMap<spec::SequenceNumber> oldest;
   std::optional<spec::SequenceNumber> oldest_of_all;
   std::optional<spec::SequenceNumber> oldest_landed;  // its rows may be moved into any partition

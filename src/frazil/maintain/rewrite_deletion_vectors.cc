@@ -1,5 +1,6 @@
 // CALL system.rewrite_deletion_vectors: packs the live vectors of Puffins that hold dead ones, or few, into new ones.
 
+#include <algorithm>
 #include <map>
 
 #include "frazil/maintain/maintained_table.h"
@@ -7,6 +8,7 @@
 #include "frazil/maintain/puffin_use.h"
 #include "frazil/maintain/repack_deletes.h"
 #include "frazil/table/partition_key.h"
+#include "frazil/table/vector_store.h"
 
 namespace frazil::maintain {
 namespace {
@@ -16,16 +18,22 @@ Result<DeletesToRepack> Choose(const table::Table& base, const table::LiveFiles&
   // Puffins of one partition that would fit into fewer ones.
   table::PartitionMap<std::vector<const PuffinUse*>> small_by_partition;
   DeletesToRepack chosen;
-  FRAZIL_ASSIGN(const int64_t max_blobs, MaxBlobsPerPuffin(*base.metadata()));
+  FRAZIL_ASSIGN(const int64_t max_blobs, table::MaxBlobsPerPuffin(*base.metadata()));
   for (const PuffinUse& puffin : puffins) {
     const bool has_dead = puffin.num_dangling > 0 || puffin.has_dead_blobs;
     if (rewrite_all || has_dead) chosen.puffins.insert(puffin.path);
-    if (puffin.num_live < max_blobs) small_by_partition[puffin.partition].push_back(&puffin);
+    if (!table::IsFullPuffin(puffin.num_live, puffin.live_bytes, max_blobs))
+      small_by_partition[puffin.partition].push_back(&puffin);
   }
   for (const auto& [partition, small] : small_by_partition) {
     int64_t num_blobs = 0;
-    for (const PuffinUse* puffin : small) num_blobs += puffin->num_live;
-    const int64_t needed = (num_blobs + max_blobs - 1) / max_blobs;
+    int64_t bytes = 0;
+    for (const PuffinUse* puffin : small) {
+      num_blobs += puffin->num_live;
+      bytes += puffin->live_bytes;
+    }
+    const auto count = [](int64_t all, int64_t in_one) { return (all + in_one - 1) / in_one; };
+    const int64_t needed = std::max(count(num_blobs, max_blobs), count(bytes, table::kFullPuffinBytes));
     if (static_cast<int64_t>(small.size()) <= needed) continue;
     for (const PuffinUse* puffin : small) chosen.puffins.insert(puffin->path);
   }

@@ -129,7 +129,9 @@ ProcedureDefinition RewritePositionDeleteFilesDefinition() {
     const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
       return Choose(base, live, options);
     };
-    FRAZIL_ASSIGN(const RepackResult result, RepackDeleteFiles(table, choose, ClockOf(context)));
+    FRAZIL_ASSIGN(const RepackResult result,
+                  RepackDeleteFiles(table, choose, ClockOf(context),
+                                    options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped));
     return std::vector<table::ProcedureRow>{
         {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
   };

@@ -44,7 +44,7 @@ class Examination {
     FRAZIL_TRY(Integrity());
     const spec::Snapshot* head = metadata_.current_snapshot();
     if (head != nullptr) {
-      FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table_, head));
+      FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table_, head, table::FileMetrics::kDropped));
       FRAZIL_TRY(SmallFiles(live));
       DeletedRows(live);
       FRAZIL_TRY(Vectors(live));

@@ -19,8 +19,8 @@ Result<bool> IsNear(const table::Table& table, const index::KeyIndex& index, con
   if (from == to.id) return new_rows <= kMaxNewRows;
   const spec::Snapshot* base = from ? table.metadata()->FindSnapshot(*from) : nullptr;
   if (from && base == nullptr) return false;  // expired: nobody can say
-  FRAZIL_ASSIGN(const table::LiveFiles before, table::LoadLiveFiles(table, base));
-  FRAZIL_ASSIGN(const table::LiveFiles after, table::LoadLiveFiles(table, &to));
+  FRAZIL_ASSIGN(const table::LiveFiles before, table::LoadLiveFiles(table, base, table::FileMetrics::kDropped));
+  FRAZIL_ASSIGN(const table::LiveFiles after, table::LoadLiveFiles(table, &to, table::FileMetrics::kDropped));
   std::set<std::string_view> known;
   for (const table::LiveDataFile& file : before.data_files) known.insert(file.file.file_path);
   size_t new_files = 0;

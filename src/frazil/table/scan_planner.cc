@@ -140,10 +140,10 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
   return plan;
 }
 
-Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot) {
+Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot, FileMetrics metrics) {
   if (snapshot == nullptr) return LiveFiles{};
   ScanCounts counts;
-  EntryWalk walk(table, expr::Expression::True(), table.metadata()->schema(), /*keeps_metrics=*/true, counts);
+  EntryWalk walk(table, expr::Expression::True(), table.metadata()->schema(), metrics == FileMetrics::kKept, counts);
   FRAZIL_TRY(walk.Walk(*snapshot));
   return LiveFiles{std::move(walk.data_files), std::move(walk.deletes)};
 }

@@ -62,6 +62,10 @@ struct LiveFiles {
   std::vector<LiveDataFile> data_files;
   std::vector<LiveDelete> delete_files;
 };
-Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot);
+/// Column metrics of data files are most of what they take in memory. Dropped, only bounds that tell an unpartitioned file's
+/// partition stay.
+enum class FileMetrics { kKept, kDropped };
+Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot,
+                                FileMetrics metrics = FileMetrics::kKept);
 
 }  // namespace frazil::table

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,16 +18,18 @@
 namespace frazil::table {
 namespace {
 
-constexpr char kMaxBlobsPerPuffin[] = "frazil.write.dv.max-blobs-per-puffin";
-constexpr int64_t kDefaultMaxBlobs = 32;
-constexpr size_t kMaxPuffinBytes = size_t{16} << 20;
-
 /// A vector to be written.
 struct NewVector {
   const spec::DataFile* data_file;
   Bytes blob;
   int64_t cardinality;
 };
+
+bool IsPathBefore(const NewVector& left, const NewVector& right) {
+  return left.data_file->file_path < right.data_file->file_path;
+}
+
+PartitionKey KeyOf(const spec::DataFile& file) { return {file.spec_id, file.partition}; }
 
 /// One call of MergeDeletes.
 class VectorMerge {
@@ -50,11 +55,18 @@ class VectorMerge {
  private:
   Status Merge(const std::string& path, const format::DeletionVector& own);
   Status AddDeletes(const LiveDataFile& data_file, const format::DeletionVector& positions);
-  Status RewriteSiblings();
-  Status WritePuffins();
+  /// Live vectors of one partition, in the order in which they lie in Puffins: each is opened once.
+  struct Siblings {
+    PartitionKey partition;
+    std::vector<const LiveDelete*> vectors;
+  };
+  std::vector<Siblings> TakeSiblings();
+  Status Copy(const std::vector<const LiveDelete*>& vectors);
+  Status Add(NewVector vector);
+  Status WriteRest();
   void Remove(const LiveDelete& file);
   void RemoveMerged(const LiveDataFile& data_file, const ApplicableDeletes& deletes);
-  Status WritePuffin(FileNames& names, std::span<NewVector> vectors);
+  Status WritePuffin(std::vector<NewVector> vectors);
 
   const Table& base_;
   const DeleteIndex& index_;
@@ -63,7 +75,14 @@ class VectorMerge {
   VectorReader reader_;
   std::unordered_map<std::string, const LiveDataFile*> data_files_;
   std::deque<LiveDataFile> added_files_;
-  PartitionMap<std::vector<NewVector>> new_vectors_;
+  /// Of one Puffin that is not full yet.
+  struct Open {
+    std::vector<NewVector> vectors;
+    int64_t bytes = 0;
+  };
+  PartitionMap<Open> open_;
+  std::optional<FileNames> names_;
+  int64_t max_blobs_ = 0;
   std::set<spec::DeleteFileId> removed_;
   std::set<std::string> touched_puffins_;
   MergedDeletes result_;
@@ -91,8 +110,8 @@ Status VectorMerge::Replace(const ReplacedFiles& replaced) {
 
 Status VectorMerge::Run(const OwnDeletes& own) {
   for (const auto& [path, positions] : own) FRAZIL_TRY(Merge(path, positions));
-  FRAZIL_TRY(RewriteSiblings());
-  return WritePuffins();
+  for (const Siblings& part : TakeSiblings()) FRAZIL_TRY(Copy(part.vectors));
+  return WriteRest();
 }
 
 void VectorMerge::Remove(const LiveDelete& file) {
@@ -158,11 +177,26 @@ Status VectorMerge::AddDeletes(const LiveDataFile& data_file, const format::Dele
   }
   NewVector vector{&data_file.file, {}, positions.cardinality()};
   FRAZIL_TRY(positions.EncodeTo(vector.blob));
-  new_vectors_[{data_file.file.spec_id, data_file.file.partition}].push_back(std::move(vector));
-  return {};
+  return Add(std::move(vector));
 }
 
+/// A Puffin is written as soon as it is full, so that no more than one a partition is in memory.
+Status VectorMerge::Add(NewVector vector) {
+  if (!names_) {
+    FRAZIL_ASSIGN(names_, FileNames::Make(base_.metadata()));
+    FRAZIL_ASSIGN(max_blobs_, MaxBlobsPerPuffin(*base_.metadata()));
+  }
+  Open& open = open_[KeyOf(*vector.data_file)];
+  open.bytes += static_cast<int64_t>(vector.blob.size());
+  open.vectors.push_back(std::move(vector));
+  if (!IsFullPuffin(static_cast<int64_t>(open.vectors.size()), open.bytes, max_blobs_)) return {};
+  return WritePuffin(std::exchange(open, {}).vectors);
+}
+
+/// Partition by partition, so that one Puffin is open at a time.
 Status VectorMerge::Repack(const std::set<std::string>& puffins, const std::set<std::string>& data_files) {
+  touched_puffins_ = puffins;
+  PartitionMap<std::vector<std::pair<const LiveDataFile*, ApplicableDeletes>>> changed;
   for (const std::string& path : data_files) {
     const auto found = data_files_.find(path);
     if (found == data_files_.end()) {
@@ -170,75 +204,88 @@ Status VectorMerge::Repack(const std::set<std::string>& puffins, const std::set<
                   path);
     }
     const LiveDataFile& data_file = *found->second;
-    FRAZIL_ASSIGN(const ApplicableDeletes deletes, index_.For(data_file));
-    FRAZIL_ASSIGN(const format::DeletionVector positions,
-                  ReadPositions(*base_.io(), data_file, deletes, read_positions_));
+    FRAZIL_ASSIGN(ApplicableDeletes deletes, index_.For(data_file));
     RemoveMerged(data_file, deletes);
-    if (!positions.empty()) FRAZIL_TRY(AddDeletes(data_file, positions));
+    changed[KeyOf(data_file.file)].emplace_back(&data_file, std::move(deletes));
   }
-  touched_puffins_.insert(puffins.begin(), puffins.end());
-  FRAZIL_TRY(RewriteSiblings());
-  return WritePuffins();
-}
-
-/// Java's incremental expiry deletes the path of a replaced vector without looking at its siblings, so a path must be
-/// wholly live or wholly dead (decisions.md). The blobs are copied as they are, after the checks of a reader.
-Status VectorMerge::RewriteSiblings() {
-  const std::set<std::string> puffins = touched_puffins_;
-  for (const LiveDelete& sibling : index_.deletes()) {
-    if (!sibling.file.is_deletion_vector() || !puffins.contains(sibling.file.file_path)) continue;
-    if (removed_.contains(spec::IdOf(sibling.file))) continue;
-    Remove(sibling);
-    const auto found = data_files_.find(*sibling.file.referenced_data_file);
-    if (found == data_files_.end()) continue;  // dangling: its data file is gone
-    const LiveDataFile& data_file = *found->second;
-    FRAZIL_ASSIGN(const ApplicableDeletes deletes, index_.For(data_file));
-    // One that does not apply must not begin to: a rewritten vector gets a new sequence number.
-    if (deletes.vector != &sibling) continue;
-    FRAZIL_ASSIGN(VectorReader::Vector vector, reader_.Read(sibling.file, data_file.file.record_count));
-    new_vectors_[{data_file.file.spec_id, data_file.file.partition}].push_back(
-        {&data_file.file, std::move(vector.blob), sibling.file.record_count});
+  std::vector<Siblings> siblings = TakeSiblings();
+  for (const auto& [key, files] : changed) {
+    for (const auto& [data_file, deletes] : files) {
+      FRAZIL_ASSIGN(const format::DeletionVector positions,
+                    ReadPositions(*base_.io(), *data_file, deletes, read_positions_));
+      if (!positions.empty()) FRAZIL_TRY(AddDeletes(*data_file, positions));
+    }
+    for (Siblings& part : siblings) {
+      if (PartitionKeyEqual()(part.partition, key)) FRAZIL_TRY(Copy(std::exchange(part.vectors, {})));
+    }
+    FRAZIL_TRY(WriteRest());
+  }
+  for (const Siblings& part : siblings) {
+    FRAZIL_TRY(Copy(part.vectors));
+    FRAZIL_TRY(WriteRest());
   }
   return {};
 }
 
-Status VectorMerge::WritePuffins() {
-  if (new_vectors_.empty()) return {};
-  FRAZIL_ASSIGN(FileNames names, FileNames::Make(base_.metadata()));
-  FRAZIL_ASSIGN(const int64_t max_blobs, base_.metadata()->IntProperty(kMaxBlobsPerPuffin, kDefaultMaxBlobs));
-  if (max_blobs < 1) {
-    return Fail(ErrorCode::kInvalidTable, "table property {} must be at least 1, but is {}", kMaxBlobsPerPuffin,
-                max_blobs);
+/// Java's incremental expiry deletes the path of a replaced vector without looking at its siblings, so a path must be
+/// wholly live or wholly dead (decisions.md). The blobs are copied as they are, after the checks of a reader.
+std::vector<VectorMerge::Siblings> VectorMerge::TakeSiblings() {
+  const std::set<std::string> puffins = touched_puffins_;
+  PartitionMap<size_t> places;
+  std::vector<Siblings> siblings;
+  for (const LiveDelete& vector : index_.deletes()) {
+    if (!vector.file.is_deletion_vector() || !puffins.contains(vector.file.file_path)) continue;
+    if (removed_.contains(spec::IdOf(vector.file))) continue;
+    Remove(vector);
+    const PartitionKey key = KeyOf(vector.file);
+    const auto [place, is_new] = places.try_emplace(key, siblings.size());
+    if (is_new) siblings.push_back({.partition = key, .vectors = {}});
+    siblings[place->second].vectors.push_back(&vector);
   }
-  // By path, so that the same deletes on the same base give the same Puffins.
-  std::vector<std::vector<NewVector>> groups;
-  for (auto& [key, vectors] : new_vectors_) groups.push_back(std::move(vectors));
-  const auto by_path = [](const NewVector& left, const NewVector& right) {
-    return left.data_file->file_path < right.data_file->file_path;
+  const auto lies_before = [](const LiveDelete* left, const LiveDelete* right) {
+    return std::tie(left->file.file_path, left->file.content_offset) <
+           std::tie(right->file.file_path, right->file.content_offset);
   };
-  for (auto& vectors : groups) std::sort(vectors.begin(), vectors.end(), by_path);
-  std::sort(groups.begin(), groups.end(),
-            [&](const auto& left, const auto& right) { return by_path(left.front(), right.front()); });
-  for (auto& vectors : groups) {
-    for (size_t begin = 0, end = 0; begin < vectors.size(); begin = end) {
-      size_t bytes = 0;
-      for (; end < vectors.size() && end - begin < static_cast<size_t>(max_blobs); ++end) {
-        bytes += vectors[end].blob.size();
-        if (end > begin && bytes > kMaxPuffinBytes) break;
-      }
-      FRAZIL_TRY(WritePuffin(names, std::span(vectors).subspan(begin, end - begin)));
-    }
+  for (Siblings& part : siblings) std::stable_sort(part.vectors.begin(), part.vectors.end(), lies_before);
+  return siblings;
+}
+
+Status VectorMerge::Copy(const std::vector<const LiveDelete*>& vectors) {
+  for (const LiveDelete* vector : vectors) {
+    const auto found = data_files_.find(*vector->file.referenced_data_file);
+    if (found == data_files_.end()) continue;  // dangling: its data file is gone
+    const LiveDataFile& data_file = *found->second;
+    FRAZIL_ASSIGN(const ApplicableDeletes deletes, index_.For(data_file));
+    // One that does not apply must not begin to: a rewritten vector gets a new sequence number.
+    if (deletes.vector != vector) continue;
+    FRAZIL_ASSIGN(VectorReader::Vector read, reader_.Read(vector->file, data_file.file.record_count));
+    FRAZIL_TRY(Add({&data_file.file, std::move(read.blob), vector->file.record_count}));
   }
+  return {};
+}
+
+/// What is left of every partition, by path, so that the same deletes on the same base give the same Puffins.
+Status VectorMerge::WriteRest() {
+  std::vector<std::vector<NewVector>> rest;
+  for (auto& [key, open] : open_) {
+    if (open.vectors.empty()) continue;
+    std::stable_sort(open.vectors.begin(), open.vectors.end(), IsPathBefore);
+    rest.push_back(std::move(open.vectors));
+  }
+  open_.clear();
+  std::sort(rest.begin(), rest.end(),
+            [](const auto& left, const auto& right) { return IsPathBefore(left.front(), right.front()); });
+  for (auto& vectors : rest) FRAZIL_TRY(WritePuffin(std::move(vectors)));
   return {};
 }
 
 /// Small blobs first, and their entries in the same order: DuckDB's reader fetches a blob together with what lies between it
 /// and a range it has already, if that is no more than the blob, and then takes the start of what it fetched for the blobs
 /// in between (docs/decisions/0006-blobs-by-size.md).
-Status VectorMerge::WritePuffin(FileNames& names, std::span<NewVector> vectors) {
+Status VectorMerge::WritePuffin(std::vector<NewVector> vectors) {
   std::stable_sort(vectors.begin(), vectors.end(),
                    [](const NewVector& left, const NewVector& right) { return left.blob.size() < right.blob.size(); });
-  const std::string path = names.NextPuffin();
+  const std::string path = names_->NextPuffin();
   FRAZIL_ASSIGN(auto file, base_.io()->Create(path));
   result_.puffin_paths.push_back(path);
   format::PuffinWriter writer(std::move(file));
@@ -279,6 +326,20 @@ void VectorMerge::Abandon() {
 }
 
 }  // namespace
+
+Result<int64_t> MaxBlobsPerPuffin(const spec::TableMetadata& metadata) {
+  constexpr char kKey[] = "frazil.write.dv.max-blobs-per-puffin";
+  constexpr int64_t kDefault = 32;
+  FRAZIL_ASSIGN(const int64_t max_blobs, metadata.IntProperty(kKey, kDefault));
+  if (max_blobs < 1) {
+    return Fail(ErrorCode::kInvalidTable, "table property {} must be at least 1, but is {}", kKey, max_blobs);
+  }
+  return max_blobs;
+}
+
+bool IsFullPuffin(int64_t num_blobs, int64_t bytes, int64_t max_blobs) {
+  return num_blobs >= max_blobs || bytes >= kFullPuffinBytes;
+}
 
 Result<MergedDeletes> MergeDeletes(const Table& base, const OwnDeletes& own, const LiveFiles& live,
                                    const PositionDeleteReader& read_positions,

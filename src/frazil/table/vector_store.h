@@ -48,9 +48,15 @@ struct MergedDeletes {
   int64_t num_removed_with_data_files = 0;  ///< of removed_delete_files: those of ReplacedFiles::removed
 };
 
+/// A Puffin of vectors takes no more when it has `frazil.write.dv.max-blobs-per-puffin` blobs or so many bytes. All but one
+/// that is written of a partition are full, so packing them again finds nothing to do.
+inline constexpr int64_t kFullPuffinBytes = int64_t{16} << 20;
+Result<int64_t> MaxBlobsPerPuffin(const spec::TableMetadata& metadata);
+bool IsFullPuffin(int64_t num_blobs, int64_t bytes, int64_t max_blobs);
+
 /// Merges `own` with the live deletes of `base` (ingest.md rule 2, spec 4.4): one vector per data file; a file whose
-/// every row is deleted is removed with its vector; vectors are grouped into Puffins by (spec, partition), at most 32
-/// blobs or 16 MB (`frazil.write.dv.max-blobs-per-puffin`); when one blob of a Puffin is replaced its live siblings are
+/// every row is deleted is removed with its vector; vectors are grouped into Puffins by (spec, partition), until they are full;
+/// when one blob of a Puffin is replaced its live siblings are
 /// rewritten with it, so a path is wholly live or wholly dead (decisions.md). No vector is written where nothing changes.
 /// `own` must name live data files of the base: kCommitConflict naming the path otherwise.
 /// On a v2 table each touched data file gets one position delete file instead of a vector, which takes the place of those
@@ -73,7 +79,7 @@ Result<MergedDeletes> CarryDeletes(const Table& base, const OwnDeletes& own, con
 
 /// Writes deletes anew that hide the same rows afterwards: the live vectors of `puffins`, packed as above, and for each of
 /// `data_files` (live ones) one vector, on v2 one position delete file, in place of its vector and the position delete
-/// files that are for it alone. Vectors of files that are gone are left out.
+/// files that are for it alone. One Puffin's vectors are in memory at a time. Vectors of files that are gone are left out.
 Result<MergedDeletes> RepackDeletes(const Table& base, const std::set<std::string>& puffins,
                                     const std::set<std::string>& data_files, const LiveFiles& live,
                                     const PositionDeleteReader& read_positions,
