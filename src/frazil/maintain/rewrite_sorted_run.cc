@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
+#include <optional>
 #include <queue>
 
 #include <fcntl.h>
@@ -14,13 +16,14 @@
 #include <arrow/ipc/api.h>
 
 #include "frazil/base/bytes.h"
+#include "frazil/format/parquet_row_bytes.h"
 #include "frazil/write/gather.h"
 
 namespace frazil::maintain {
 namespace {
 
 constexpr int64_t kBatchRows = 8192;
-constexpr int64_t kSpilledBatchRows = 2048;  ///< a merge holds one of every run
+constexpr int64_t kMergedRows = 32'768;  ///< gathered from all runs at once
 
 Status CheckArrow(const arrow::Status& status, const std::string& what) {
   if (status.ok()) return {};
@@ -53,82 +56,73 @@ uint64_t PrefixOf(std::string_view key) {
 
 class MemoryRun : public SortedRun {
  public:
-  MemoryRun(std::shared_ptr<arrow::RecordBatch> rows, std::vector<int64_t> order)
-      : rows_(std::move(rows)), order_(std::move(order)) {}
+  MemoryRun(std::shared_ptr<arrow::RecordBatch> rows, std::vector<int64_t> order, int64_t batch_bytes)
+      : rows_(std::move(rows)),
+        row_bytes_(format::RowBytes(*rows_)),
+        order_(std::move(order)),
+        batch_bytes_(batch_bytes) {}
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     if (next_ == order_.size()) return nullptr;
-    const size_t count = std::min<size_t>(kBatchRows, order_.size() - next_);
-    const std::span<const int64_t> rows = std::span(order_).subspan(next_, count);
-    next_ += count;
-    return write::Gather(*rows_, rows);
+    const size_t begin = next_;
+    const size_t last = std::min<size_t>(order_.size(), begin + kBatchRows);
+    int64_t bytes = 0;
+    for (; next_ < last; ++next_) {
+      bytes += row_bytes_[static_cast<size_t>(order_[next_])];
+      if (bytes > batch_bytes_ && next_ > begin) break;
+    }
+    return write::Gather(*rows_, std::span(order_).subspan(begin, next_ - begin));
   }
 
  private:
   const std::shared_ptr<arrow::RecordBatch> rows_;
+  const std::vector<int64_t> row_bytes_;
   const std::vector<int64_t> order_;
+  const int64_t batch_bytes_;
   size_t next_ = 0;
-};
-
-class FileRun : public SortedRun {
- public:
-  FileRun(std::string path, std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader)
-      : path_(std::move(path)), reader_(std::move(reader)) {}
-
-  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
-    std::shared_ptr<arrow::RecordBatch> rows;
-    FRAZIL_TRY(CheckArrow(reader_->ReadNext(&rows), path_));
-    return rows;
-  }
-
- private:
-  const std::string path_;
-  const std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader_;
 };
 
 class MergedRun : public SortedRun {
  public:
-  explicit MergedRun(std::vector<std::unique_ptr<SortedRun>> runs) {
-    for (auto& run : runs) inputs_.push_back({.run = std::move(run), .rows = nullptr});
+  MergedRun(std::vector<std::unique_ptr<SortedRun>> runs, int64_t batch_bytes) : batch_bytes_(batch_bytes) {
+    for (auto& run : runs) inputs_.push_back({.run = std::move(run), .rows = nullptr, .row_bytes = {}});
   }
 
+  /// Rows are picked until there are enough or one of the batches at hand is used up. Those of one batch follow each other
+  /// in it, so only they are brought together, and then put in order.
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
     if (!is_started_) {
       for (size_t i = 0; i < inputs_.size(); ++i) FRAZIL_TRY(Refill(i));
       is_started_ = true;
     }
     if (heap_.empty()) return nullptr;
-    // Rows are picked until one of the batches at hand is used up, then gathered from all of them at once.
-    std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
-    std::vector<int64_t> first_row(inputs_.size());
-    int64_t num_rows = 0;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].rows == nullptr) continue;
-      first_row[i] = num_rows - inputs_[i].next;
-      num_rows += inputs_[i].rows->num_rows() - inputs_[i].next;
-      parts.push_back(inputs_[i].rows->Slice(inputs_[i].next));
-    }
-    std::vector<int64_t> picked;
-    for (;;) {
-      const size_t input = heap_.top().input;
+    picked_.clear();
+    std::optional<size_t> used_up;
+    for (int64_t bytes = 0; !used_up && !heap_.empty() && picked_.size() < kMergedRows;) {
+      const size_t index = heap_.top().input;
+      Input& from = inputs_[index];
+      bytes += from.row_bytes[static_cast<size_t>(from.next)];
+      if (bytes > batch_bytes_ && !picked_.empty()) break;
       heap_.pop();
-      Input& from = inputs_[input];
-      picked.push_back(first_row[input] + from.next);
+      picked_.push_back(index);
       if (++from.next == from.rows->num_rows()) {
-        FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> whole, Concatenate(parts));
-        FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> rows, write::Gather(*whole, picked));
-        FRAZIL_TRY(Refill(input));
-        return rows;
+        used_up = index;
+      } else {
+        Push(index);
       }
-      Push(input);
     }
+    FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> rows, TakePicked());
+    if (used_up) FRAZIL_TRY(Refill(*used_up));
+    return rows;
   }
 
  private:
   struct Input {
     std::unique_ptr<SortedRun> run;
     std::shared_ptr<arrow::RecordBatch> rows;
-    int64_t next = 0;
+    std::vector<int64_t> row_bytes;
+    int64_t taken = 0;  ///< rows that were given
+    int64_t next = 0;   ///< behind the rows that are picked
   };
   struct Head {
     uint64_t prefix;
@@ -146,18 +140,44 @@ class MergedRun : public SortedRun {
     heap_.push({PrefixOf(key), key, input});
   }
 
-  Status Refill(size_t input) {
-    FRAZIL_ASSIGN(inputs_[input].rows, inputs_[input].run->Next());
-    inputs_[input].next = 0;
-    if (inputs_[input].rows == nullptr) {
-      inputs_[input].run.reset();
+  Result<std::shared_ptr<arrow::RecordBatch>> TakePicked() {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
+    std::vector<int64_t> next_row(inputs_.size());  // of the parts together
+    int64_t num_rows = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      Input& from = inputs_[i];
+      if (from.next == from.taken) continue;
+      next_row[i] = num_rows;
+      num_rows += from.next - from.taken;
+      parts.push_back(from.rows->Slice(from.taken, from.next - from.taken));
+      from.taken = from.next;
+    }
+    if (parts.size() == 1) return parts.front();
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> whole, Concatenate(parts));
+    std::vector<int64_t> order;
+    order.reserve(picked_.size());
+    for (const size_t input : picked_) order.push_back(next_row[input]++);
+    return write::Gather(*whole, order);
+  }
+
+  Status Refill(size_t index) {
+    Input& input = inputs_[index];
+    input.rows.reset();
+    FRAZIL_ASSIGN(input.rows, input.run->Next());
+    input.next = input.taken = 0;
+    if (input.rows == nullptr) {
+      input.run.reset();
+      input.row_bytes = {};
     } else {
-      Push(input);
+      input.row_bytes = format::RowBytes(*input.rows);
+      Push(index);
     }
     return {};
   }
 
+  const int64_t batch_bytes_;
   std::vector<Input> inputs_;
+  std::vector<size_t> picked_;  ///< the input of each row
   std::priority_queue<Head> heap_;
   bool is_started_ = false;
 };
@@ -168,7 +188,8 @@ std::string_view KeyAt(const arrow::RecordBatch& rows, int64_t row) {
   return static_cast<const arrow::BinaryArray&>(*rows.column(rows.num_columns() - kNumSortColumns)).GetView(row);
 }
 
-Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arrow::RecordBatch>> batches) {
+Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+                                                int64_t batch_bytes) {
   FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> rows, Concatenate(batches));
   batches.clear();
   struct Entry {
@@ -185,10 +206,40 @@ Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arro
   std::vector<int64_t> order;
   order.reserve(entries.size());
   for (const Entry& entry : entries) order.push_back(entry.row);
-  return std::make_unique<MemoryRun>(std::move(rows), std::move(order));
+  return std::make_unique<MemoryRun>(std::move(rows), std::move(order), batch_bytes);
 }
 
-Result<std::unique_ptr<SortedRun>> SpillRun(SortedRun& run, const std::string& directory) {
+std::unique_ptr<SortedRun> MergeRuns(std::vector<std::unique_ptr<SortedRun>> runs, int64_t batch_bytes) {
+  return std::make_unique<MergedRun>(std::move(runs), batch_bytes);
+}
+
+class SpillFile::Run : public SortedRun {
+ public:
+  Run(std::shared_ptr<SpillFile> file, int64_t begin, int64_t end,
+      std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader)
+      : file_(std::move(file)), begin_(begin), end_(end), reader_(std::move(reader)) {}
+  ~Run() override {
+    // Where the file system cannot, it is given back with the file.
+    (void)::fallocate(file_->fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin_, end_ - begin_);
+  }
+
+  Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
+    std::shared_ptr<arrow::RecordBatch> rows;
+    FRAZIL_TRY(CheckArrow(reader_->ReadNext(&rows), file_->directory_));
+    return rows;
+  }
+
+ private:
+  const std::shared_ptr<SpillFile> file_;
+  const int64_t begin_;
+  const int64_t end_;
+  const std::shared_ptr<arrow::ipc::RecordBatchStreamReader> reader_;
+};
+
+SpillFile::SpillFile(std::string directory) : directory_(std::move(directory)) {}
+SpillFile::~SpillFile() = default;
+
+Result<std::shared_ptr<SpillFile>> SpillFile::Create(const std::string& directory) {
   std::error_code error;
   std::filesystem::path folder = directory;
   if (directory.empty()) folder = std::filesystem::temp_directory_path(error);
@@ -198,36 +249,53 @@ Result<std::unique_ptr<SortedRun>> SpillRun(SortedRun& run, const std::string& d
   const int fd = ::mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) return Fail(ErrorCode::kIo, "no file for sorted rows: {}: {}", std::strerror(errno), path);
   ::unlink(path.c_str());  // it goes with its last descriptor, also when the process is killed
-  auto file = arrow::io::FileOutputStream::Open(fd);
-  FRAZIL_TRY(CheckArrow(file.status(), path));
+  const std::shared_ptr<SpillFile> file(new SpillFile(path));
+  file->fd_ = fd;
+  auto output = arrow::io::FileOutputStream::Open(fd);
+  FRAZIL_TRY(CheckArrow(output.status(), path));
+  file->output_ = output.MoveValueUnsafe();
+  const int read_fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (read_fd < 0) return Fail(ErrorCode::kIo, "cannot read sorted rows again: {}: {}", std::strerror(errno), path);
+  auto input = arrow::io::ReadableFile::Open(read_fd);
+  FRAZIL_TRY(CheckArrow(input.status(), path));
+  file->input_ = input.MoveValueUnsafe();
+  return file;
+}
+
+Result<SpillFile::Spilled> SpillFile::Append(const std::shared_ptr<SpillFile>& file, SortedRun& run,
+                                             int64_t batch_bytes) {
+  const std::string& path = file->directory_;
+  const auto begin = file->output_->Tell();
+  FRAZIL_TRY(CheckArrow(begin.status(), path));
   std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
+  Spilled spilled;
   for (;;) {
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, run.Next());
     if (rows == nullptr) break;
     if (writer == nullptr) {
-      auto made = arrow::ipc::MakeStreamWriter(*file, rows->schema());
+      auto made = arrow::ipc::MakeStreamWriter(file->output_, rows->schema());
       FRAZIL_TRY(CheckArrow(made.status(), path));
       writer = made.MoveValueUnsafe();
     }
-    for (int64_t begin = 0; begin < rows->num_rows(); begin += kSpilledBatchRows) {
-      FRAZIL_TRY(CheckArrow(writer->WriteRecordBatch(*rows->Slice(begin, kSpilledBatchRows)), path));
+    const std::vector<int64_t> row_bytes = format::RowBytes(*rows);
+    for (int64_t first = 0, last = 0; first < rows->num_rows(); first = last) {
+      last = format::EndOfRows(row_bytes, first, batch_bytes, kBatchRows);
+      FRAZIL_TRY(CheckArrow(writer->WriteRecordBatch(*rows->Slice(first, last - first)), path));
+      spilled.largest_batch_bytes =
+          std::max(spilled.largest_batch_bytes,
+                   std::accumulate(row_bytes.begin() + first, row_bytes.begin() + last, int64_t{0}));
     }
   }
+  if (writer == nullptr) return Fail(ErrorCode::kInternal, "a sorted run without rows");
   FRAZIL_TRY(CheckArrow(writer->Close(), path));
-  // The writer's descriptor is closed with it; the reader's begins at the front.
-  const int read_fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (read_fd < 0) return Fail(ErrorCode::kIo, "cannot read sorted rows again: {}: {}", std::strerror(errno), path);
-  FRAZIL_TRY(CheckArrow((*file)->Close(), path));
-  ::lseek(read_fd, 0, SEEK_SET);
-  auto input = arrow::io::ReadableFile::Open(read_fd);
-  FRAZIL_TRY(CheckArrow(input.status(), path));
-  auto reader = arrow::ipc::RecordBatchStreamReader::Open(*input);
+  const auto end = file->output_->Tell();
+  FRAZIL_TRY(CheckArrow(end.status(), path));
+  auto stream = arrow::io::RandomAccessFile::GetStream(file->input_, *begin, *end - *begin);
+  FRAZIL_TRY(CheckArrow(stream.status(), path));
+  auto reader = arrow::ipc::RecordBatchStreamReader::Open(*stream);
   FRAZIL_TRY(CheckArrow(reader.status(), path));
-  return std::make_unique<FileRun>(path, reader.MoveValueUnsafe());
-}
-
-std::unique_ptr<SortedRun> MergeRuns(std::vector<std::unique_ptr<SortedRun>> runs) {
-  return std::make_unique<MergedRun>(std::move(runs));
+  spilled.run = std::make_unique<Run>(file, *begin, *end, reader.MoveValueUnsafe());
+  return spilled;
 }
 
 }  // namespace frazil::maintain

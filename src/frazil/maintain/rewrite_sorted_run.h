@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <arrow/io/type_fwd.h>
 #include <arrow/type_fwd.h>
 
 #include "frazil/base/result.h"
@@ -26,13 +28,39 @@ class SortedRun {
 
 std::string_view KeyAt(const arrow::RecordBatch& rows, int64_t row);
 
+// Runs give batches of at most `batch_bytes`, or of one row.
+
 /// `batches` by key; equal keys stay in their order.
-Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arrow::RecordBatch>> batches);
+Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+                                                int64_t batch_bytes);
 
-/// Writes a run to a new file in `directory` (empty: the system's), which goes with the result.
-Result<std::unique_ptr<SortedRun>> SpillRun(SortedRun& run, const std::string& directory);
+/// One run out of several; among equal keys those of earlier runs come first. It holds a batch of each, and twice what it
+/// gives.
+std::unique_ptr<SortedRun> MergeRuns(std::vector<std::unique_ptr<SortedRun>> runs, int64_t batch_bytes);
 
-/// One run out of several; among equal keys those of earlier runs come first.
-std::unique_ptr<SortedRun> MergeRuns(std::vector<std::unique_ptr<SortedRun>> runs);
+/// Sorted runs on disk: one file without a name, however many there are, since descriptors are few. It lives as long as one
+/// of its runs; what a run took is given back to the disk with the run. One thread.
+class SpillFile {
+ public:
+  /// In `directory` (empty: the system's). kIo naming it.
+  static Result<std::shared_ptr<SpillFile>> Create(const std::string& directory);
+  ~SpillFile();
+
+  struct Spilled {
+    std::unique_ptr<SortedRun> run;
+    int64_t largest_batch_bytes = 0;
+  };
+  /// Writes a run behind the others.
+  static Result<Spilled> Append(const std::shared_ptr<SpillFile>& file, SortedRun& run, int64_t batch_bytes);
+
+ private:
+  class Run;
+  explicit SpillFile(std::string directory);
+
+  const std::string directory_;
+  int fd_ = -1;  // of output_
+  std::shared_ptr<arrow::io::FileOutputStream> output_;
+  std::shared_ptr<arrow::io::RandomAccessFile> input_;
+};
 
 }  // namespace frazil::maintain

@@ -1,5 +1,7 @@
 #include "frazil/maintain/rewrite_sorter.h"
 
+#include <algorithm>
+
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
 
@@ -9,6 +11,7 @@ namespace frazil::maintain {
 namespace {
 
 constexpr size_t kMaxMergedRuns = 64;
+constexpr int64_t kSortBytesARow = 32;  ///< its prefix, number, place and size
 
 Status CheckArrow(const arrow::Status& status) {
   if (status.ok()) return {};
@@ -81,37 +84,64 @@ Status RewriteSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
   FRAZIL_TRY(key_.AppendTo(rows, keys_));
   FRAZIL_ASSIGN(std::shared_ptr<arrow::RecordBatch> batch, WithSortColumns(rows, keys_, source, num_rows_[source]));
   num_rows_[source] += rows.num_rows();
-  buffer_bytes_ += arrow::util::TotalBufferSize(*batch) + rows.num_rows() * 24;
+  buffer_bytes_ += arrow::util::TotalBufferSize(*batch) + rows.num_rows() * kSortBytesARow;
   buffer_.push_back(std::move(batch));
   // Sorting needs the rows in one piece: a second copy.
   if (buffer_bytes_ > options_.memory_bytes / 2) return SpillBuffer();
   return {};
 }
 
+// While runs are merged, half of the memory is for the batches at hand, one a run, and a quarter for the rows that are
+// given, twice: brought together and put in order.
+int64_t RewriteSorter::given_batch_bytes() const {
+  return std::clamp(options_.memory_bytes / 8, int64_t{64} << 10, int64_t{8} << 20);
+}
+int64_t RewriteSorter::spilled_batch_bytes() const {
+  return std::clamp(options_.memory_bytes / 64, int64_t{64} << 10, int64_t{1} << 20);
+}
+size_t RewriteSorter::most_merged_runs() const {
+  const int64_t batch_bytes = std::max(largest_spilled_batch_, int64_t{1});
+  return std::clamp(static_cast<size_t>(options_.memory_bytes / 2 / batch_bytes), size_t{2}, kMaxMergedRuns);
+}
+
 Result<std::unique_ptr<SortedRun>> RewriteSorter::SortBuffer() {
   buffer_bytes_ = 0;
-  return SortInMemory(std::exchange(buffer_, {}));
+  return SortInMemory(std::exchange(buffer_, {}), given_batch_bytes());
+}
+
+Result<std::unique_ptr<SortedRun>> RewriteSorter::Spill(const std::shared_ptr<SpillFile>& file, SortedRun& run) {
+  FRAZIL_ASSIGN(SpillFile::Spilled spilled, SpillFile::Append(file, run, spilled_batch_bytes()));
+  largest_spilled_batch_ = std::max(largest_spilled_batch_, spilled.largest_batch_bytes);
+  ++num_spilled_;
+  return std::move(spilled.run);
 }
 
 Status RewriteSorter::SpillBuffer() {
   FRAZIL_ASSIGN(const std::unique_ptr<SortedRun> sorted, SortBuffer());
-  FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, SpillRun(*sorted, options_.temp_directory));
+  if (spill_file_ == nullptr) {
+    FRAZIL_ASSIGN(spill_file_, SpillFile::Create(options_.temp_directory));
+  }
+  FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, Spill(spill_file_, *sorted));
   runs_.push_back(std::move(run));
-  ++num_spilled_;
   return {};
 }
 
-/// Merges neighbouring runs until no more than `most` are left. Their order is kept: it decides among equal keys.
-Status RewriteSorter::MergeDown(size_t most) {
+/// Merges neighbouring runs until they can be merged at once. Their order is kept: it decides among equal keys.
+Status RewriteSorter::MergeDown() {
+  const size_t most = most_merged_runs();
   while (runs_.size() > most) {
+    FRAZIL_ASSIGN(const std::shared_ptr<SpillFile> file, SpillFile::Create(options_.temp_directory));
     std::vector<std::unique_ptr<SortedRun>> merged;
     for (size_t begin = 0; begin < runs_.size(); begin += most) {
       std::vector<std::unique_ptr<SortedRun>> part;
       for (size_t i = begin; i < std::min(begin + most, runs_.size()); ++i) part.push_back(std::move(runs_[i]));
-      const std::unique_ptr<SortedRun> merge = MergeRuns(std::move(part));
-      FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, SpillRun(*merge, options_.temp_directory));
-      merged.push_back(std::move(run));
-      ++num_spilled_;
+      if (part.size() > 1) {
+        const std::unique_ptr<SortedRun> merge = MergeRuns(std::move(part), given_batch_bytes());
+        FRAZIL_ASSIGN(std::unique_ptr<SortedRun> run, Spill(file, *merge));
+        merged.push_back(std::move(run));
+      } else {
+        merged.push_back(std::move(part.front()));
+      }
     }
     runs_ = std::move(merged);
   }
@@ -125,9 +155,9 @@ Status RewriteSorter::Sort() {
     return {};
   }
   if (!buffer_.empty()) FRAZIL_TRY(SpillBuffer());
-  FRAZIL_TRY(MergeDown(kMaxMergedRuns));
-  result_ = MergeRuns(std::move(runs_));
-  runs_.clear();
+  spill_file_.reset();  // the runs have it
+  FRAZIL_TRY(MergeDown());
+  result_ = MergeRuns(std::exchange(runs_, {}), given_batch_bytes());
   return {};
 }
 

@@ -17,9 +17,11 @@
 namespace frazil::maintain {
 
 class SortedRun;
+class SpillFile;
 
 /// Orders the rows of a file group by (partition, sort order, as they came) in bounded memory: what does not fit is
-/// sorted in parts, written to files of its own and merged (maintenance.md section 3). Remembers where rows came from.
+/// sorted in parts, written to a file of its own and merged (maintenance.md section 3): wide rows a few at a time, and of as
+/// many parts as there is memory for. Remembers where rows came from.
 ///
 /// Add all rows, Sort() once, then Next() until none. One thread. Errors: kIo naming the folder.
 class RewriteSorter {
@@ -63,7 +65,12 @@ class RewriteSorter {
   Result<std::vector<uint32_t>> PartitionsOf(const arrow::RecordBatch& rows);
   Status SpillBuffer();
   Result<std::unique_ptr<SortedRun>> SortBuffer();
-  Status MergeDown(size_t most);
+  Result<std::unique_ptr<SortedRun>> Spill(const std::shared_ptr<SpillFile>& file, SortedRun& run);
+  Status MergeDown();
+
+  int64_t given_batch_bytes() const;
+  int64_t spilled_batch_bytes() const;
+  size_t most_merged_runs() const;
 
   const Options options_;
   const RewriteSortKey key_;
@@ -75,7 +82,9 @@ class RewriteSorter {
   std::vector<int64_t> num_rows_;
   std::vector<std::shared_ptr<arrow::RecordBatch>> buffer_;  ///< rows with key, source and ordinal behind them
   int64_t buffer_bytes_ = 0;
+  std::shared_ptr<SpillFile> spill_file_;
   std::vector<std::unique_ptr<SortedRun>> runs_;
+  int64_t largest_spilled_batch_ = 0;
   std::unique_ptr<SortedRun> result_;
   std::shared_ptr<arrow::RecordBatch> pending_;  ///< of the result, from pending_begin_ on
   int64_t pending_begin_ = 0;

@@ -1,6 +1,7 @@
 #include "frazil/maintain/rewrite_sorter.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include <arrow/api.h>
@@ -117,6 +118,45 @@ TEST_P(RewriteSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
 
 INSTANTIATE_TEST_SUITE_P(Memory, RewriteSorterTest,
                          ::testing::Values(int64_t{64} << 20, int64_t{100} << 10, int64_t{1}));
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+// Counted in rows, a merge of a few dozen runs of such rows held all of them, three times.
+TEST(RewriteSorter, WideRowsInManyRunsTakeLittleMemoryAndTwoDescriptors) {
+  constexpr int kRows = 600;
+  constexpr int64_t kMemory = int64_t{4} << 20;
+  RewriteSorter::Options options;
+  options.schema = RowSchema();
+  options.sort_order.fields = {{.source_id = FieldId{1}}};
+  options.memory_bytes = kMemory;
+  options.temp_directory = ::testing::TempDir();
+  const auto sorter = RewriteSorter::Make(options);
+  ASSERT_THAT(sorter, IsOk());
+  arrow::MemoryPool* const pool = arrow::default_memory_pool();
+  const int64_t before = pool->bytes_allocated();
+  const int64_t peak_before = pool->max_memory();
+  const size_t descriptors_before = OpenDescriptors();
+  for (int i = 0; i < kRows; ++i) {
+    const Row row{.number = i * 7919 % kRows, .text = std::string(50'000, 'x'), .part = "p"};
+    ASSERT_THAT((*sorter)->Add(0, *BatchOf({&row, 1})), IsOk());
+  }
+  EXPECT_GT((*sorter)->num_spilled_runs(), 10);
+  EXPECT_LE(OpenDescriptors(), descriptors_before + 2);
+  ASSERT_THAT((*sorter)->Sort(), IsOk());
+  int num_rows = 0;
+  for (;;) {
+    const auto sorted = (*sorter)->Next();
+    ASSERT_THAT(sorted, IsOk());
+    if (!*sorted) break;
+    const auto& numbers = static_cast<const arrow::DoubleArray&>(*(*sorted)->rows->column(0));
+    for (int64_t i = 0; i < numbers.length(); ++i) ASSERT_EQ(numbers.Value(i), num_rows++);
+  }
+  EXPECT_EQ(num_rows, kRows);
+  EXPECT_LE(pool->max_memory(), std::max(peak_before, before + kMemory + kMemory / 4));
+}
 
 }  // namespace
 }  // namespace frazil::maintain
