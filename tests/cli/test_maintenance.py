@@ -285,3 +285,11 @@ def test_doctor_sees_a_missing_file(events):
     done = events.run("doctor", TABLE, "-o", "json", "--fail-on", "critical", check=False)
     assert done.returncode == 10 and last_line(done)["severity"] == "critical"
     assert "missing data file" in done.stdout
+
+
+def test_progress_for_machines_says_how_fast_and_in_how_much_memory(events):
+    done = events.run("compact", TABLE, "--progress", "json", "--memory-limit", "512MiB")
+    found = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    assert found and {line["memory_limit_bytes"] for line in found} == {512 << 20}
+    assert {"phase", "groups", "groups_done", "bytes", "bytes_done", "rows_done", "rows_per_second", "seconds", "eta_seconds",
+            "memory_bytes"} <= set(found[0])

@@ -75,15 +75,15 @@ void MaintenanceSession::Show(const table::ProcedureProgress& progress) {
       : progress.groups > 0 ? static_cast<double>(progress.groups_done) / static_cast<double>(progress.groups)
                             : 0;
   const auto eta = static_cast<int64_t>(done > 0 ? seconds / done * (1 - done) : 0);
+  const int64_t limit = procedures_.budget == nullptr ? 0 : procedures_.budget->limit_bytes();
   if (line_.is_json()) {
     line_.Update(fmt::format(
-        R"({{"phase":{},"groups_done":{},"groups":{},"bytes_done":{},"bytes":{},"rows_done":{},"seconds":{:.3f},)"
-        R"("eta_seconds":{},"memory_bytes":{}}})",
+        R"({{"phase":{},"groups_done":{},"groups":{},"bytes_done":{},"bytes":{},"rows_done":{},"rows_per_second":{},)"
+        R"("seconds":{:.3f},"eta_seconds":{},"memory_bytes":{},"memory_limit_bytes":{}}})",
         JsonString(progress.phase), progress.groups_done, progress.groups, progress.bytes_done, progress.bytes,
-        progress.rows_done, seconds, eta, MemoryBudget::ResidentBytes()));
+        progress.rows_done, rows_per_second, seconds, eta, MemoryBudget::ResidentBytes(), limit));
     return;
   }
-  const int64_t limit = procedures_.budget == nullptr ? 0 : procedures_.budget->limit_bytes();
   line_.Update(fmt::format("{} {} of {}  {} of {}  {} rows/s  memory {} of {}  {} s left", progress.phase,
                            FormatCount(progress.groups_done), FormatCount(progress.groups),
                            FormatBytes(progress.bytes_done), FormatBytes(progress.bytes), FormatCount(rows_per_second),

@@ -102,7 +102,8 @@ class ParquetReader {
   /// initial default, else null; required without a default is kInvalidTable. A column whose file type cannot become
   /// the table's is kInvalidTable.
   Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns,
-                                                   const std::vector<int>& row_groups, int64_t batch_rows = kParquetBatchRows) const;
+                                                   const std::vector<int>& row_groups,
+                                                   int64_t batch_rows = kParquetBatchRows) const;
   /// All row groups.
   Result<std::unique_ptr<ParquetBatchReader>> Read(const std::vector<spec::Field>& columns) const;
 

@@ -399,7 +399,8 @@ TEST(ParquetReader, BatchesOfWideRowsTakeFewBytes) {
 // Without size statistics nothing in the footer of such a file tells how wide its rows are.
 TEST(ParquetReader, ADictionaryOfLongValuesDoesNotComeInOneBatch) {
   const auto schema = MakeSchema({MakeField(1, "s", Of(TypeId::kString))});
-  const auto table = arrow::Table::FromRecordBatches({Texts(*schema, std::vector<std::string>(3000, std::string(50'000, 'x')))});
+  const auto table =
+      arrow::Table::FromRecordBatches({Texts(*schema, std::vector<std::string>(3000, std::string(50'000, 'x')))});
   parquet::WriterProperties::Builder properties;
   properties.set_size_statistics_level(parquet::SizeStatisticsLevel::None);
   io::MemoryFileIO io;

@@ -13,11 +13,11 @@
 #include "frazil/format/parquet_error.h"
 #include "frazil/format/parquet_io.h"
 #include "frazil/format/parquet_leaves.h"
+#include "frazil/format/parquet_row_bytes.h"
 #include "frazil/format/parquet_row_group_copy.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_settings.h"
 #include "frazil/format/parquet_statistics.h"
-#include "frazil/format/parquet_row_bytes.h"
 #include "frazil/spec/schema_json.h"
 
 namespace frazil::format {

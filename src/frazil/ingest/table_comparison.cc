@@ -188,7 +188,8 @@ Status Comparison::DivideChanges() {
 }
 
 Status Comparison::ReadTable() {
-  auto equality_deletes = std::make_shared<scan::EqualityDeletes>(table_.io());
+  auto equality_deletes =
+      std::make_shared<scan::EqualityDeletes>(table_.io(), options_.memory_bytes / 4, options_.temp_directory);
   for (const table::FileScanTask& task : plan_.tasks) {
     FRAZIL_ASSIGN(const auto reader,
                   scan::FileReader::Open(table_.io(), plan_, task, scan::ReadColumns::All(*schema_), equality_deletes));

@@ -11,7 +11,7 @@
 #include "frazil/maintain/distinct_values.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
-#include "frazil/scan/equality_deletes.h"
+#include "frazil/maintain/shared_equality_deletes.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/spec/single_value.h"
 #include "frazil/table/snapshot_change.h"
@@ -96,15 +96,13 @@ Result<std::vector<spec::Field>> ChooseColumns(const spec::Schema& schema,
 class StatisticsScan {
  public:
   StatisticsScan(const table::Table& table, const table::ScanPlan& plan, const std::vector<spec::Field>& columns)
-      : table_(table),
-        plan_(plan),
-        columns_(columns),
-        equality_(std::make_shared<scan::EqualityDeletes>(table.io())),
-        all_(columns.size()) {
+      : table_(table), plan_(plan), columns_(columns), all_(columns.size()) {
     for (const spec::Field& column : columns) read_.fields.push_back(column.id);
   }
 
   Result<std::vector<DistinctValues>> Run(const table::ProcedureContext& context) {
+    SharedEqualityDeletes equality(context.budget, context.temp_directory);  // has their room
+    FRAZIL_ASSIGN(equality_, equality.Of(table_.io(), *plan_.deletes));
     table::ProcedureProgress progress;
     progress.phase = "reading";
     progress.groups = static_cast<int64_t>(plan_.tasks.size());
@@ -139,7 +137,7 @@ class StatisticsScan {
   const table::Table& table_;
   const table::ScanPlan& plan_;
   const std::vector<spec::Field>& columns_;
-  const std::shared_ptr<scan::EqualityDeletes> equality_;
+  std::shared_ptr<scan::EqualityDeletes> equality_;
   scan::ReadColumns read_;
   std::mutex mutex_;
   std::vector<DistinctValues> all_;

@@ -17,7 +17,10 @@ std::string NewRowMapPath(const spec::TableMetadata& metadata) {
 }
 
 RewriteCommit::RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs, Options options)
-    : groups_(std::move(groups)), keep_outputs_(std::move(keep_outputs)), options_(std::move(options)) {}
+    : groups_(std::move(groups)),
+      keep_outputs_(std::move(keep_outputs)),
+      options_(std::move(options)),
+      equality_deletes_(std::make_shared<SharedEqualityDeletes>(options_.budget, options_.temp_directory)) {}
 
 Result<std::string> RewriteCommit::WriteRowMap(const table::Table& base, const std::vector<bool>& is_committed) {
   if (!row_map_.empty() && mapped_groups_ == is_committed) return row_map_;
@@ -45,9 +48,10 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
   Attempt& attempt = attempts_.emplace_back();
   attempt.outcome.is_committed.resize(groups_.size());
   attempt.outcome.drop_reasons.resize(groups_.size());
-  FRAZIL_ASSIGN(
-      const StateRule rule,
-      StateRule::Load(base, options_.branch, {.use_starting_sequence_number = options_.use_starting_sequence_number}));
+  FRAZIL_ASSIGN(const StateRule rule,
+                StateRule::Load(base, options_.branch,
+                                {.use_starting_sequence_number = options_.use_starting_sequence_number,
+                                 .equality_deletes = equality_deletes_}));
   table::FileChanges changes;
   changes.operation = spec::Operation::kReplace;
   table::ReplacedFiles replaced;

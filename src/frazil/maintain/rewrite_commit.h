@@ -20,7 +20,8 @@ class RewriteCommit : public table::SnapshotChange {
   struct Options {
     std::string branch = spec::kMainBranch;
     bool use_starting_sequence_number = true;
-    std::string temp_directory;  ///< empty: the system's
+    std::string temp_directory;      ///< empty: the system's
+    MemoryBudget* budget = nullptr;  ///< of what attempts need; null: no limit
   };
   /// What the committed attempt did.
   struct Outcome {
@@ -57,6 +58,7 @@ class RewriteCommit : public table::SnapshotChange {
   const std::vector<const RewrittenGroup*> groups_;
   std::vector<bool> keep_outputs_;
   const Options options_;
+  const std::shared_ptr<SharedEqualityDeletes> equality_deletes_;
   std::vector<Attempt> attempts_;
   std::set<std::string> written_;  ///< Puffins and row maps of all attempts
   std::vector<bool> mapped_groups_;

@@ -119,6 +119,50 @@ TEST(RewriteDataFiles, PartialProgressCommitsInParts) {
   EXPECT_EQ(result->commits, 2);
 }
 
+TEST(RewriteDataFiles, ProgressMovesInsideAGroup) {
+  for (const auto strategy : {RewriteOptions::Strategy::kBinPack, RewriteOptions::Strategy::kSort}) {
+    MemoryTable table(Partitioning::kNone, kV3);
+    Fill(table, 4, 100);
+    ASSERT_THAT(index::ForeignDelete(table.table, {3, 14, 15, 259}, table.clock), IsOk());
+    RewriteOptions options = AllFiles();
+    options.strategy = strategy;
+    options.sort_order = spec::SortOrder{.id = spec::SortOrderId{0}, .fields = {{.source_id = spec::FieldId{1}}}};
+    std::vector<table::ProcedureProgress> seen;
+    ASSERT_THAT(RewriteDataFiles(table.table, options,
+                                 {.clock = &table.clock,
+                                  .on_progress = [&](const table::ProcedureProgress& now) { seen.push_back(now); }}),
+                IsOk());
+    int inside = 0;
+    for (const table::ProcedureProgress& now : seen) {
+      EXPECT_LE(now.bytes_done, now.bytes);
+      inside += now.groups_done == 0 && now.bytes_done > 0 && now.bytes_done < now.bytes ? 1 : 0;
+    }
+    EXPECT_GE(inside, 3);
+    EXPECT_EQ(seen.back().bytes_done, seen.back().bytes);
+    EXPECT_EQ(seen.back().rows_done, 396);
+    EXPECT_EQ(seen.back().groups_done, 1);
+  }
+}
+
+// How much files expand is in their footers; by their compressed size such a table was let in with a tenth of its need.
+TEST(RewriteDataFiles, MemoryIsEstimatedFromWhatRowsTakeDecoded) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  std::vector<TestRow> rows = Rows(0, 200);
+  for (TestRow& row : rows) row.value = std::string(20'000, 'x');
+  ASSERT_THAT(index::ForeignInsert(table.table, rows, table.clock), IsOk());
+  RewriteOptions options = AllFiles();
+  options.strategy = RewriteOptions::Strategy::kSort;
+  options.sort_order = spec::SortOrder{.id = spec::SortOrderId{0}, .fields = {{.source_id = spec::FieldId{1}}}};
+  const auto plan = PlanRewrite(table.table, options);
+  ASSERT_THAT(plan, IsOk());
+  ASSERT_THAT(plan->groups, SizeIs(1));
+  const double expansion = ExpansionOf(*table.io, *plan, plan->groups[0]);
+  const auto decoded = static_cast<int64_t>(expansion * static_cast<double>(plan->groups[0].live_bytes));
+  EXPECT_GE(decoded, 200 * 20'000);
+  EXPECT_LE(decoded, 200 * 21'000);
+  EXPECT_GE(EstimateMemory(*plan, plan->groups[0], expansion), 2 * decoded);
+}
+
 TEST(RewriteDataFiles, SortsInRunsOnDiskAndMergesThem) {
   MemoryTable table(Partitioning::kByPart, kV3);
   for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,7 @@
 #include "frazil/maintain/rewrite_group.h"
 
 #include <algorithm>
+#include <map>
 
 #include <arrow/api.h>
 
@@ -10,6 +11,7 @@
 #include "frazil/maintain/rewrite_sorter.h"
 #include "frazil/scan/deleted_rows.h"
 #include "frazil/scan/file_reader.h"
+#include "frazil/scan/row_source.h"
 
 namespace frazil::maintain {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr int64_t kReadBytes = int64_t{32} << 20;       ///< pages, decoded batches, footers of one source
 constexpr int64_t kRowGroupBytes = int64_t{128} << 20;  ///< the default of write.parquet.row-group-size-bytes
 constexpr int64_t kSmallestRowGroup = int64_t{8} << 20;
+constexpr double kReadShare = 0.5;  ///< of the work on rows that are sorted; the rest is to write them
+constexpr int64_t kMostSortBytes = int64_t{512} << 20;  ///< what does not fit is sorted in runs on disk
 
 /// One call of RewriteGroup.
 class GroupRewrite {
@@ -37,6 +41,7 @@ class GroupRewrite {
   Status Take(uint32_t index, const arrow::RecordBatch& rows);
   Status WriteSorted();
   Status CheckStop() const;
+  void Advance(uint32_t source, int64_t rows, double share) const;
   const spec::PartitionTuple& PartitionOf(uint32_t index) const {
     return plan_.scan->tasks[group_.tasks[index]].data_file.file.partition;
   }
@@ -61,6 +66,16 @@ Status GroupRewrite::CheckStop() const {
     return Fail(ErrorCode::kShuttingDown, "a rewrite was asked to stop: {}", table_.name().ToString());
   }
   return {};
+}
+
+/// `rows` of a source were handled, which is a `share` of the work on them.
+void GroupRewrite::Advance(uint32_t source, int64_t rows, double share) const {
+  if (!resources_.on_progress) return;
+  const RewrittenSource& from = result_.sources[source];
+  const double part =
+      share * static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(from.identity.record_count, 1));
+  resources_.on_progress(static_cast<int64_t>(part * static_cast<double>(from.size_bytes)),
+                         static_cast<int64_t>(share * static_cast<double>(rows)));
 }
 
 Status GroupRewrite::DescribePlan() {
@@ -114,7 +129,7 @@ Status GroupRewrite::MakeOutputs() {
   options.has_lineage = has_lineage_;
   options.roll_at_bytes = group_.roll_at_bytes;
   if (plan_.sort_order.is_sorted() && plan_.sort_order.id.value() > 0) options.sort_order_id = plan_.sort_order.id;
-  int64_t room = EstimateMemory(plan_, group_);
+  int64_t room = EstimateMemory(plan_, group_, ExpansionOf(*table_.io(), plan_, group_));
   if (resources_.admission != nullptr) {
     FRAZIL_ASSIGN(RewriteAdmission::Room admitted,
                   resources_.admission->Enter(room, kReadBytes + 2 * kSmallestRowGroup));
@@ -166,6 +181,7 @@ Status GroupRewrite::WriteCopies(CopyQueue& queue) {
   for (size_t i = 0; i < rows.size(); ++i) {
     result_.sources[sources[i]].carried.Add(place.output, place.start, rows[i].num_rows);
     place.start += rows[i].num_rows;
+    Advance(sources[i], rows[i].num_rows, 1);
   }
   return {};
 }
@@ -208,7 +224,9 @@ Status GroupRewrite::ReadSource(uint32_t index) {
     FRAZIL_TRY(CheckStop());
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, reader->Next());
     if (rows == nullptr) break;
+    const int64_t before = next_position_;
     FRAZIL_TRY(Take(index, *rows));
+    Advance(index, next_position_ - before, sorter_ == nullptr ? 1 : kReadShare);
   }
   RewrittenSource& source = result_.sources[index];
   std::vector<int64_t> dropped;
@@ -229,10 +247,13 @@ Status GroupRewrite::WriteSorted() {
     if (!rows) break;
     const spec::PartitionTuple& partition = group_.is_move ? rows->partition : PartitionOf(0);
     FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(partition, *rows->rows));
+    std::map<uint32_t, int64_t> num_rows;  // by source
     for (size_t i = 0; i < rows->origins.size(); ++i) {
       const RewriteSorter::Origin& origin = rows->origins[i];
+      ++num_rows[origin.source];
       places->Set(first_rows[origin.source] + origin.ordinal, {place.output, place.start + static_cast<int64_t>(i)});
     }
+    for (const auto& [source, count] : num_rows) Advance(source, count, 1 - kReadShare);
   }
   for (size_t i = 0; i < result_.sources.size(); ++i) {
     result_.sources[i].carried = CarriedRows::Smallest(places, first_rows[i], first_rows[i + 1] - first_rows[i]);
@@ -280,13 +301,27 @@ int64_t RewrittenGroup::num_rows() const {
   return rows;
 }
 
-int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group) {
+double ExpansionOf(const io::FileIO& io, const RewritePlan& plan, const RewritePlan::Group& group) {
+  if (!group.is_move && !plan.sort_order.is_sorted()) return kUnknownExpansion;  // a few rows at a time
+  const auto file_of = [&](size_t task) -> const spec::DataFile& { return plan.scan->tasks[task].data_file.file; };
+  const size_t largest = *std::max_element(group.tasks.begin(), group.tasks.end(), [&](size_t left, size_t right) {
+    return file_of(left).file_size_in_bytes < file_of(right).file_size_in_bytes;
+  });
+  const spec::DataFile& file = file_of(largest);
+  if (file.file_format != spec::FileFormat::kParquet || file.file_size_in_bytes <= 0) return kUnknownExpansion;
+  const auto parquet = scan::OpenParquetFile(io, *plan.scan->metadata, file);
+  if (!parquet) return kUnknownExpansion;  // whoever reads it will say what is wrong
+  return std::max(1.0, static_cast<double>((*parquet)->DecodedBytes()) / static_cast<double>(file.file_size_in_bytes));
+}
+
+int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group, double expansion) {
   // Columns are encoded in memory until a row group is full; what is read is a few pages a column.
   const int64_t row_group = std::min(kRowGroupBytes, group.live_bytes + kSmallestRowGroup);
   int64_t bytes = kReadBytes + 2 * row_group;
   if (group.is_move || plan.sort_order.is_sorted()) {
-    constexpr int64_t kExpansion = 5;  // compressed to Arrow, and the sorted copy
-    bytes += std::min(int64_t{512} << 20, kExpansion * group.live_bytes + kSmallestRowGroup);
+    // The decoded rows and the sorted copy.
+    const double sorted = 2 * expansion * static_cast<double>(group.live_bytes) + kSmallestRowGroup;
+    bytes += static_cast<int64_t>(std::min(sorted, static_cast<double>(kMostSortBytes)));
   }
   return bytes;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,6 +59,9 @@ struct RewrittenGroup {
   int64_t num_rows() const;
 };
 
+/// Of a file whose footer nobody has seen.
+inline constexpr double kUnknownExpansion = 5;
+
 /// What carrying out groups needs. Pointers may be null and outlive the call.
 struct RewriteResources {
   RewriteAdmission* admission = nullptr;  ///< null: no limit to memory
@@ -66,6 +70,8 @@ struct RewriteResources {
   const std::atomic<bool>* stop = nullptr;
   /// Smaller files are decoded and encoded row by row: opening each of their columns would cost more.
   int64_t min_copied_file_bytes = int64_t{256} << 10;
+  /// So many bytes of the group's files, and rows, are done more; any thread. May be empty.
+  std::function<void(int64_t bytes, int64_t rows)> on_progress;
 };
 
 /// Streams the files of one group, without their deleted rows, into its outputs (maintenance.md sections 1, 3): the rows
@@ -76,7 +82,11 @@ Result<RewrittenGroup> RewriteGroup(const table::Table& table, const RewritePlan
                                     const std::shared_ptr<scan::EqualityDeletes>& equality_deletes,
                                     const RewriteResources& resources);
 
-/// Bytes that RewriteGroup needs at most, roughly: read and encode buffers, and the row map.
-int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group);
+/// How many times its size a file of the group takes in memory, decoded, by the footer of its largest file: files are
+/// compressed by very different factors, and manifests do not tell. Read where rows are sorted only.
+double ExpansionOf(const io::FileIO& io, const RewritePlan& plan, const RewritePlan::Group& group);
+
+/// Bytes that RewriteGroup needs at most, roughly: read and encode buffers, and the rows that are sorted.
+int64_t EstimateMemory(const RewritePlan& plan, const RewritePlan::Group& group, double expansion = kUnknownExpansion);
 
 }  // namespace frazil::maintain

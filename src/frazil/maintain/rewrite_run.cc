@@ -44,7 +44,11 @@ double CpuSeconds() {
 }  // namespace
 
 RewriteRun::RewriteRun(table::Table& table, const RewriteOptions& options, const table::ProcedureContext& context)
-    : table_(table), options_(options), context_(context), journal_(context.state_directory, table) {}
+    : table_(table),
+      options_(options),
+      context_(context),
+      journal_(context.state_directory, table),
+      equality_deletes_(context.budget, context.temp_directory) {}
 
 void RewriteRun::Progress(const std::string& phase) {
   progress_.phase = phase;
@@ -112,22 +116,31 @@ Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, st
   const bool has_equality_deletes = std::any_of(deletes.begin(), deletes.end(), [](const table::LiveDelete& file) {
     return file.file.content == spec::FileContent::kEqualityDeletes;
   });
-  // A quarter of the memory for the keys of equality deletes; more of them go to disk.
-  const int64_t limit = context_.budget == nullptr ? MemoryBudget::DefaultLimitBytes() : context_.budget->limit_bytes();
-  const int64_t key_bytes = limit / 4;
-  MemoryBudget::Reservation key_room;
-  if (has_equality_deletes && context_.budget != nullptr) {
-    FRAZIL_ASSIGN(key_room, context_.budget->Reserve(key_bytes, "keys of equality deletes"));
+  auto equality = std::make_shared<scan::EqualityDeletes>(table_.io(), 0);
+  if (has_equality_deletes) {
+    FRAZIL_ASSIGN(equality, equality_deletes_.Of(table_.io(), *plan.scan->deletes));
   }
-  const auto equality = std::make_shared<scan::EqualityDeletes>(table_.io(), key_bytes, context_.temp_directory);
   std::atomic<size_t> next = begin;
   std::mutex mutex;
   const auto run_lane = [&](size_t) -> Status {
     for (;;) {
       const size_t index = next.fetch_add(1);
       if (index >= end) return {};
-      auto group = RewriteGroup(table_, plan, plan.groups[index], equality, resources);
+      int64_t bytes_told = 0;
+      int64_t rows_told = 0;
+      RewriteResources told = resources;
+      told.on_progress = [&](int64_t bytes, int64_t rows) {
+        std::lock_guard lock(mutex);
+        bytes_told += bytes;
+        rows_told += rows;
+        progress_.bytes_done += bytes;
+        progress_.rows_done += rows;
+        Progress("rewriting");
+      };
+      auto group = RewriteGroup(table_, plan, plan.groups[index], equality, told);
       std::lock_guard lock(mutex);
+      progress_.bytes_done -= bytes_told;
+      progress_.rows_done -= rows_told;
       if (!group) {
         if (!options_.partial_progress || group.error().code() == ErrorCode::kShuttingDown) {
           next = end;
@@ -189,7 +202,8 @@ Status RewriteRun::Commit(std::vector<const RewrittenGroup*> groups, std::vector
   RewriteCommit commit(groups, keep_outputs,
                        {.branch = groups.front()->branch,
                         .use_starting_sequence_number = options_.use_starting_sequence_number,
-                        .temp_directory = context_.temp_directory});
+                        .temp_directory = context_.temp_directory,
+                        .budget = context_.budget});
   FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
   SyncPoint::Hit("rewrite.commit.after");
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -303,25 +317,30 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
   RewritePlanReport report;
   report.partitions = std::move(plan.partitions);
   report.groups = static_cast<int64_t>(plan.groups.size());
-  std::vector<int64_t> memory;
+  std::vector<const RewritePlan::Group*> by_memory;
   for (const RewritePlan::Group& group : plan.groups) {
     report.input_files += static_cast<int64_t>(group.tasks.size());
     report.input_bytes += group.input_bytes;
     report.expected_output_files += group.expected_files;
     report.expected_output_bytes += group.live_bytes;
-    memory.push_back(EstimateMemory(plan, group));
+    by_memory.push_back(&group);
   }
   report.expected_cpu_seconds = static_cast<double>(report.input_bytes) / kBytesPerCpuSecond +
                                 kCpuSecondsPerFile * static_cast<double>(report.input_files);
   // So many of the largest at a time.
-  std::sort(memory.rbegin(), memory.rend());
+  std::stable_sort(by_memory.begin(), by_memory.end(), [&](const auto* left, const auto* right) {
+    return EstimateMemory(plan, *left) > EstimateMemory(plan, *right);
+  });
   const size_t threads = context.executor == nullptr ? 1 : static_cast<size_t>(context.executor->num_threads());
   const size_t lanes =
-      std::min({memory.size(), static_cast<size_t>(options.max_concurrent_file_group_rewrites), threads});
-  for (size_t i = 0; i < lanes; ++i) report.expected_peak_memory_bytes += memory[i];
+      std::min({by_memory.size(), static_cast<size_t>(options.max_concurrent_file_group_rewrites), threads});
+  for (size_t i = 0; i < lanes; ++i) {
+    report.expected_peak_memory_bytes +=
+        EstimateMemory(plan, *by_memory[i], ExpansionOf(*table.io(), plan, *by_memory[i]));
+  }
   report.expected_seconds = report.expected_cpu_seconds / static_cast<double>(std::max<size_t>(lanes, 1));
   const auto max_commits = static_cast<size_t>(options.partial_progress ? options.partial_progress_max_commits : 1);
-  report.expected_seconds += kSecondsPerCommit * static_cast<double>(std::min(memory.size(), max_commits));
+  report.expected_seconds += kSecondsPerCommit * static_cast<double>(std::min(by_memory.size(), max_commits));
   // The process is there already.
   if (report.groups > 0) report.expected_peak_memory_bytes += MemoryBudget::ResidentBytes();
   if (context.budget != nullptr) {

@@ -10,6 +10,7 @@
 #include "frazil/maintain/rewrite_group.h"
 #include "frazil/maintain/rewrite_journal.h"
 #include "frazil/maintain/rewrite_plan.h"
+#include "frazil/maintain/shared_equality_deletes.h"
 #include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
@@ -48,6 +49,7 @@ class RewriteRun {
   const RewriteOptions& options_;
   const table::ProcedureContext& context_;
   RewriteJournal journal_;
+  SharedEqualityDeletes equality_deletes_;     ///< of the plan
   std::unique_ptr<table::WriterLease> lease_;  ///< null: nothing was written yet, or it cannot be had
   RewriteResult result_;
   std::mutex progress_mutex_;

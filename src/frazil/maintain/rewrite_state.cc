@@ -39,8 +39,10 @@ EqualityDeleteId IdOf(const table::LiveDelete& file) { return {file.file.file_pa
 }  // namespace
 
 Result<StateRule> StateRule::Load(const table::Table& base, const std::string& branch, Options options) {
-  StateRule rule(base, options);
-  FRAZIL_ASSIGN(rule.live_, table::LoadLiveFiles(base, base.metadata()->FindRef(branch)));
+  if (options.equality_deletes == nullptr)
+    options.equality_deletes = std::make_shared<SharedEqualityDeletes>(nullptr, "");
+  StateRule rule(base, std::move(options));
+  FRAZIL_ASSIGN(rule.live_, table::LoadLiveFiles(base, base.metadata()->FindRef(branch), table::FileMetrics::kDropped));
   FRAZIL_ASSIGN(table::DeleteIndex deletes, table::DeleteIndex::Make(rule.live_.delete_files, *base.metadata()));
   rule.deletes_ = std::make_unique<table::DeleteIndex>(std::move(deletes));
   for (const table::LiveDataFile& file : rule.live_.data_files) rule.files_.emplace(file.file.file_path, &file);
@@ -133,8 +135,8 @@ Result<std::string> StateRule::JudgeSource(const RewrittenGroup& group, const Re
     plan.schema = base_->metadata()->schema();
     table::FileScanTask task{.data_file = file, .deletes = {}};
     task.deletes.equality_deletes = added;
-    scan::EqualityDeletes equality(base_->io());
-    FRAZIL_ASSIGN(const format::DeletionVector hidden, scan::DeletedRows(base_->io(), plan, task, equality));
+    FRAZIL_ASSIGN(const auto equality, options_.equality_deletes->Of(base_->io(), *deletes_));
+    FRAZIL_ASSIGN(const format::DeletionVector hidden, scan::DeletedRows(base_->io(), plan, task, *equality));
     dead.UnionWith(hidden);
   }
 

@@ -9,6 +9,7 @@
 
 #include "frazil/format/deletion_vector.h"
 #include "frazil/maintain/rewrite_group.h"
+#include "frazil/maintain/shared_equality_deletes.h"
 #include "frazil/table/delete_index.h"
 #include "frazil/table/scan_planner.h"
 #include "frazil/table/table.h"
@@ -37,6 +38,7 @@ class StateRule {
   struct Options {
     /// Outputs that keep their partition carry the sequence number of S0, so that later equality deletes apply to them.
     bool use_starting_sequence_number = true;
+    std::shared_ptr<SharedEqualityDeletes> equality_deletes;  ///< null: of its own, without a budget
   };
   /// The live files of the head of `branch`. Keeps a reference to `base`.
   static Result<StateRule> Load(const table::Table& base, const std::string& branch, Options options);
@@ -49,7 +51,7 @@ class StateRule {
   const table::LiveDataFile* Find(const std::string& path) const;
 
  private:
-  StateRule(const table::Table& base, Options options) : base_(&base), options_(options) {}
+  StateRule(const table::Table& base, Options options) : base_(&base), options_(std::move(options)) {}
 
   Result<std::string> JudgeSource(const RewrittenGroup& group, const RewrittenSource& source,
                                   const table::LiveDataFile& file, bool keeps_sequence, GroupVerdict& verdict) const;
