@@ -40,9 +40,9 @@ class LandingDeletesTest : public ::testing::Test {
     return {id, Column(2, "value", TypeId::kString), Column(3, "part", TypeId::kString)};
   }
   static spec::PartitionTuple InX() { return {spec::Value(std::string("x"))}; }
-  spec::DataFile Deletes(const std::vector<int>& columns, const std::string& values) {
-    return table_.EqualityDeletes({Fields()[static_cast<size_t>(columns[0] - 1)]}, {values}, columns,
-                                  spec::FileFormat::kParquet, InX());
+  spec::DataFile Deletes(const std::vector<int>& columns, const std::string& values,
+                         spec::FileFormat format = spec::FileFormat::kParquet) {
+    return table_.EqualityDeletes({Fields()[static_cast<size_t>(columns[0] - 1)]}, {values}, columns, format, InX());
   }
   table::OwnDeletes Found(const std::set<std::string>& known = {}) {
     table::Table table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
@@ -74,6 +74,14 @@ TEST_F(LandingDeletesTest, AreThoseOfOlderLandingFilesWithTheKey) {
   EXPECT_EQ(looked_at_.size(), 1u);
   const std::set<std::string> known = looked_at_;
   EXPECT_THAT(Found(known), IsEmpty());
+}
+
+TEST_F(LandingDeletesTest, AreFoundInAvroFilesToo) {
+  table_.Commit({Deletes({1}, "[2, 99]", spec::FileFormat::kAvro)});
+  const table::OwnDeletes deletes = Found();
+  ASSERT_EQ(deletes.size(), 1u);
+  EXPECT_EQ(deletes.begin()->second.cardinality(), 1);
+  EXPECT_TRUE(deletes.begin()->second.Contains(spec::RowPosition(1)));
 }
 
 TEST_F(LandingDeletesTest, ADeleteOverOtherColumnsIsNoUpsert) {

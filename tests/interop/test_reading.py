@@ -33,7 +33,19 @@ def spark_table(home, spark):
                 ours = home.sql(f"SELECT count(*) AS n FROM db.t WHERE {condition}")
                 assert (condition, ours[0]["n"]) == (condition, spark.sql(f"SELECT count(*) FROM {{c}}.db.t WHERE {condition}")[0][0])
 
+        def check_deleted(self, columns, *filters):
+            """With `_deleted` named, both show the rows too that deletes hide, marked; the number of those."""
+            for condition in ["true", "_deleted", "NOT _deleted", *filters]:
+                query = f"SELECT {columns}, _deleted FROM {{}}db.t WHERE {condition}"
+                ours = [list(row.values()) for row in home.sql(query.format(""))]
+                assert (condition, in_text(ours)) == (condition, in_text(spark.sql(query.format("{c}."))))
+            return home.sql("SELECT count(*) AS n FROM db.t WHERE _deleted")[0]["n"]
+
     return Table()
+
+
+def in_text(rows):
+    return sorted(str([None if value is None else str(value).lower() for value in row]) for row in rows)
 
 
 def normal(rows):
@@ -138,8 +150,28 @@ def test_equality_deletes(spark_table, spark, version, file_format):
     delete(["name", "id"], [(None, 3), ("b", 3)], "x")
     delete(["name"], [(None,)], "y")
     t.check("id = 1", "name IS NULL", "cat = 'x'", lineage=version == 3)
+    assert t.check_deleted("id, name, cat", "id = 1", "name IS NULL", "cat = 'y' AND _deleted") == 3
     t.sql("ALTER TABLE {t} DROP COLUMN name")
     t.check("id = 1", lineage=version == 3)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "avro"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_deleted_rows_are_shown_as_spark_shows_them(spark_table, version, file_format):
+    """By vectors and position files; by equality deletes in the test above them. Rows of files that are gone are shown by none."""
+    t = spark_table
+    t.create("id int, name string, cat string",
+             f"PARTITIONED BY (cat) TBLPROPERTIES ('format-version'='{version}', 'write.format.default'='{file_format}', "
+             "'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read')")
+    t.sql("INSERT INTO {t} SELECT CAST(id AS int), CONCAT('n', id), IF(id < 50, 'x', 'y') FROM range(60)")
+    assert t.check_deleted("id, name") == 0
+    t.sql("DELETE FROM {t} WHERE id % 7 = 3", "DELETE FROM {t} WHERE id IN (1, 2, 3, 59)")
+    assert t.check_deleted("id, name", "id < 4", "id = 3 AND _deleted", "name = 'n59'", "name IS NULL") == 11
+    t.sql("UPDATE {t} SET name = null WHERE id IN (0, 58)")  # the old row is hidden, the new one is not
+    assert t.check_deleted("id, name", "id = 58", "name IS NULL", "_deleted OR id = 0") == 13
+    t.sql("DELETE FROM {t} WHERE cat = 'y'")  # whole files: nothing of them is left to be shown
+    assert t.check_deleted("id, name", "id >= 50") == 10
+    t.check("id < 4")
 
 
 def test_imported_files_are_read_by_name_mapping(spark_table, spark, home):

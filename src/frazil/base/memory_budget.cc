@@ -25,8 +25,30 @@ bool MemoryBudget::TryChange(int64_t delta) {
   return true;
 }
 
+bool MemoryBudget::ChangeOrReclaim(int64_t delta) {
+  if (TryChange(delta)) return true;
+  const std::lock_guard lock(reclaimers_mutex_);
+  for (const auto& [number, reclaim] : reclaimers_) {
+    const int64_t missing = delta - (limit_bytes_ - used_bytes());
+    if (missing > 0) reclaim(missing);
+    if (TryChange(delta)) return true;
+  }
+  return false;
+}
+
+int MemoryBudget::AddReclaimer(Reclaimer reclaimer) {
+  const std::lock_guard lock(reclaimers_mutex_);
+  reclaimers_[next_reclaimer_] = std::move(reclaimer);
+  return next_reclaimer_++;
+}
+
+void MemoryBudget::RemoveReclaimer(int number) {
+  const std::lock_guard lock(reclaimers_mutex_);
+  reclaimers_.erase(number);
+}
+
 Result<MemoryBudget::Reservation> MemoryBudget::Reserve(int64_t bytes, const std::string& what) {
-  if (!TryChange(bytes)) {
+  if (!ChangeOrReclaim(bytes)) {
     return tl::unexpected(
         Error(ErrorCode::kResourceExhausted, fmt::format("memory limit reached: {} needs {} bytes, {} of {} are in use",
                                                          what, bytes, used_bytes(), limit_bytes_))
@@ -37,7 +59,7 @@ Result<MemoryBudget::Reservation> MemoryBudget::Reserve(int64_t bytes, const std
 
 Status MemoryBudget::Reservation::Resize(int64_t bytes) {
   if (budget_ == nullptr) return Fail(ErrorCode::kInternal, "resize of an empty memory reservation");
-  if (!budget_->TryChange(bytes - bytes_)) {
+  if (!budget_->ChangeOrReclaim(bytes - bytes_)) {
     return tl::unexpected(Error(ErrorCode::kResourceExhausted,
                                 fmt::format("memory limit reached: {} more bytes wanted, {} of {} are in use",
                                             bytes - bytes_, budget_->used_bytes(), budget_->limit_bytes()))
@@ -45,6 +67,12 @@ Status MemoryBudget::Reservation::Resize(int64_t bytes) {
   }
   bytes_ = bytes;
   return {};
+}
+
+bool MemoryBudget::Reservation::TryResize(int64_t bytes) {
+  if (budget_ == nullptr || !budget_->TryChange(bytes - bytes_)) return false;
+  bytes_ = bytes;
+  return true;
 }
 
 void MemoryBudget::Reservation::Release() {

@@ -2,6 +2,8 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -11,7 +13,9 @@ namespace frazil {
 
 /// The process's memory contract (`--memory-limit`): parts reserve before they allocate, and give back when done.
 ///
-/// Thread-safe. Bytes. Lives longer than its reservations.
+/// What is kept only because there is room (caches) is charged too, and given back when somebody else needs it.
+///
+/// Thread-safe. Bytes. Lives longer than its reservations and reclaimers.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int64_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -32,6 +36,8 @@ class MemoryBudget {
     int64_t bytes() const { return bytes_; }
     /// Changes the reservation to `bytes`; kResourceExhausted (and unchanged) when that does not fit.
     Status Resize(int64_t bytes);
+    /// The same, for what is kept only because there is room: nothing is reclaimed for it. False when it does not fit.
+    bool TryResize(int64_t bytes);
     void Release();
 
    private:
@@ -46,6 +52,13 @@ class MemoryBudget {
   /// Reserves or fails at once with kResourceExhausted naming `what`, the wish and the limit.
   Result<Reservation> Reserve(int64_t bytes, const std::string& what);
 
+  /// Is called when a reservation does not fit: gives back `bytes` or what it has. From any thread, one at a time; it must
+  /// not reserve, and whoever reserves must hold no lock that it takes.
+  using Reclaimer = std::function<void(int64_t bytes)>;
+  /// The number is for RemoveReclaimer(), after which it is not called any more.
+  int AddReclaimer(Reclaimer reclaimer);
+  void RemoveReclaimer(int number);
+
   int64_t limit_bytes() const { return limit_bytes_; }
   int64_t used_bytes() const;
   int64_t peak_bytes() const;
@@ -59,11 +72,17 @@ class MemoryBudget {
 
  private:
   bool TryChange(int64_t delta);
+  /// As above, once more after others gave back what they could.
+  bool ChangeOrReclaim(int64_t delta);
 
   const int64_t limit_bytes_;
   mutable std::mutex mutex_;
   int64_t used_bytes_ = 0;
   int64_t peak_bytes_ = 0;
+
+  std::mutex reclaimers_mutex_;  // never taken under mutex_
+  std::map<int, Reclaimer> reclaimers_;
+  int next_reclaimer_ = 0;
 };
 
 }  // namespace frazil

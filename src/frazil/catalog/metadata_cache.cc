@@ -10,7 +10,9 @@ namespace frazil::catalog {
 namespace {
 
 constexpr size_t kMaxEntries = 8;
-constexpr int64_t kMaxFileBytes = int64_t{32} << 20;  // of all entries together; parsed they take several times as much
+constexpr int64_t kMaxFileBytes = int64_t{32} << 20;  // of all entries together
+constexpr int64_t kParsedBytesPerFileByte = 4;        // roughly
+constexpr int64_t kBudgetShare = 16;                  // this part of a budget at most
 
 /// Whether nobody writes this name twice: `<version>-<uuid>.metadata.json`, as writers under a catalog name their files. A
 /// `v3.metadata.json` may be another file of the same size tomorrow.
@@ -29,6 +31,17 @@ bool HasUniqueName(std::string_view location) {
 }
 
 }  // namespace
+
+MetadataCache::MetadataCache(MemoryBudget* budget) : budget_(budget), max_file_bytes_(kMaxFileBytes) {
+  if (budget_ == nullptr) return;
+  max_file_bytes_ = std::min(kMaxFileBytes, budget_->limit_bytes() / kBudgetShare / kParsedBytesPerFileByte);
+  reservation_.emplace(budget_, 0);
+  reclaimer_ = budget_->AddReclaimer([this](int64_t bytes) { Reclaim(bytes); });
+}
+
+MetadataCache::~MetadataCache() {
+  if (budget_ != nullptr) budget_->RemoveReclaimer(reclaimer_);
+}
 
 Result<spec::TableMetadataPtr> MetadataCache::Read(const io::FileIO& io, const std::string& location) {
   FRAZIL_ASSIGN(const auto file, io.Open(location));
@@ -59,14 +72,26 @@ void MetadataCache::Keep(Entry entry) {
     return other.table.metadata_location == entry.table.metadata_location ||
            other.table.metadata->table_uuid == entry.table.metadata->table_uuid;
   });
-  if (entry.file_size_bytes > kMaxFileBytes || !HasUniqueName(entry.table.metadata_location)) return;
-  entries_.push_front(std::move(entry));
-  const auto file_bytes = [&] {
-    int64_t bytes = 0;
-    for (const Entry& kept : entries_) bytes += kept.file_size_bytes;
-    return bytes;
-  };
-  while (entries_.size() > kMaxEntries || file_bytes() > kMaxFileBytes) entries_.pop_back();
+  if (entry.file_size_bytes <= max_file_bytes_ && HasUniqueName(entry.table.metadata_location)) {
+    entries_.push_front(std::move(entry));
+  }
+  while (!ChargeKept()) entries_.pop_back();
+}
+
+bool MetadataCache::ChargeKept() {
+  int64_t file_bytes = 0;
+  for (const Entry& kept : entries_) file_bytes += kept.file_size_bytes;
+  if (entries_.size() > kMaxEntries || file_bytes > max_file_bytes_) return false;
+  return !reservation_ || reservation_->TryResize(kParsedBytesPerFileByte * file_bytes);
+}
+
+void MetadataCache::Reclaim(int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const int64_t most = reservation_->bytes() - bytes;
+  while (!entries_.empty() && reservation_->bytes() > most) {
+    entries_.pop_back();
+    ChargeKept();
+  }
 }
 
 }  // namespace frazil::catalog

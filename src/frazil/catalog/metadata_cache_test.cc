@@ -59,6 +59,34 @@ TEST_F(MetadataCacheTest, AFileWhoseNameMayComeAgainIsReadEachTime) {
   }
 }
 
+TEST_F(MetadataCacheTest, WhatIsKeptIsChargedAndGivenBackUnderPressure) {
+  MemoryBudget budget(1 << 20);
+  {
+    MetadataCache cache(&budget);
+    ASSERT_OK_AND_ASSIGN(const auto first, cache.Read(*io_, table_.metadata_location));
+    ASSERT_OK_AND_ASSIGN(const auto file, io_->Open(table_.metadata_location));
+    EXPECT_GE(budget.used_bytes(), file->size_bytes());
+    ASSERT_OK_AND_ASSIGN(auto all, budget.Reserve(budget.limit_bytes(), "a rewrite"));
+    ASSERT_OK_AND_ASSIGN(const auto second, cache.Read(*io_, table_.metadata_location));
+    EXPECT_NE(first, second);
+    EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsOkAnd(testing::Ne(second)));  // no room: not kept
+    all.Release();
+    ASSERT_OK_AND_ASSIGN(const auto third, cache.Read(*io_, table_.metadata_location));
+    EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsOkAnd(third));
+  }
+  EXPECT_EQ(budget.used_bytes(), 0);
+  EXPECT_THAT(budget.Reserve(budget.limit_bytes() + 1, "too much"), IsError(ErrorCode::kResourceExhausted, "too much"));
+}
+
+TEST_F(MetadataCacheTest, AFileLargerThanItsPartOfTheMemoryIsReadEachTimeAndDropsNothing) {
+  ASSERT_OK_AND_ASSIGN(const auto file, io_->Open(table_.metadata_location));
+  MemoryBudget budget(64 * file->size_bytes() - 1);
+  MetadataCache cache(&budget);
+  ASSERT_OK_AND_ASSIGN(const auto first, cache.Read(*io_, table_.metadata_location));
+  EXPECT_THAT(cache.Read(*io_, table_.metadata_location), IsOkAnd(testing::Ne(first)));
+  EXPECT_EQ(budget.used_bytes(), 0);
+}
+
 TEST_F(MetadataCacheTest, AFileThatIsGoneOrAnotherIsNotFoundHere) {
   MetadataCache cache;
   ASSERT_THAT(cache.Read(*io_, table_.metadata_location), IsOk());

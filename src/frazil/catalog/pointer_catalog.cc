@@ -55,12 +55,13 @@ Result<LoadedTable> ReadTable(const io::FileIO& io, MetadataCache& known, const 
 }  // namespace
 
 PointerCatalog::PointerCatalog(std::string name, std::string warehouse, std::unique_ptr<PointerStore> store,
-                               std::shared_ptr<io::FileIO> io, Clock& clock)
+                               std::shared_ptr<io::FileIO> io, Clock& clock, MemoryBudget* budget)
     : name_(std::move(name)),
       warehouse_(WithoutTrailingSlashes(std::move(warehouse))),
       store_(std::move(store)),
       io_(std::move(io)),
-      clock_(clock) {}
+      clock_(clock),
+      metadata_(budget) {}
 
 Result<std::string> PointerCatalog::FindTable(const TableName& name) const {
   using Entry = std::optional<PointerEntry>;

@@ -15,11 +15,12 @@ namespace frazil::catalog {
 /// The catalog over any store of pointers: everything but the rows themselves (spec sections 8.1, 8.4, 8.5).
 ///
 /// A commit writes its metadata file first, durably, and then moves the pointer in one short transaction. The file is
-/// deleted again after a definite failure and never when the outcome is unknown. Thread-safe.
+/// deleted again after a definite failure and never when the outcome is unknown. Parsed metadata files are kept, charged to
+/// `budget` (may be null; it must outlive the catalog). Thread-safe.
 class PointerCatalog : public Catalog, public TablePlaces {
  public:
   PointerCatalog(std::string name, std::string warehouse, std::unique_ptr<PointerStore> store,
-                 std::shared_ptr<io::FileIO> io, Clock& clock);
+                 std::shared_ptr<io::FileIO> io, Clock& clock, MemoryBudget* budget = nullptr);
 
   const std::string& name() const override { return name_; }
   std::shared_ptr<io::FileIO> file_io() const override { return io_; }

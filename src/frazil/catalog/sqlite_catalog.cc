@@ -62,7 +62,7 @@ Result<std::shared_ptr<Catalog>> OpenSqliteCatalog(SqliteCatalogOptions options,
   auto store = std::make_unique<SqlitePointerStore>(std::move(database), options.name);
   FRAZIL_TRY(store->CreateTables());
   return std::make_shared<PointerCatalog>(std::move(options.name), std::move(options.warehouse), std::move(store),
-                                          std::move(io), clock);
+                                          std::move(io), clock, options.budget);
 }
 
 }  // namespace frazil::catalog

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "frazil/base/clock.h"
+#include "frazil/base/memory_budget.h"
 #include "frazil/catalog/catalog.h"
 
 namespace frazil::catalog {
@@ -16,6 +17,7 @@ struct SqliteCatalogOptions {
   std::string file;       ///< path of the database; created with its folders when missing
   std::string warehouse;  ///< URI of the folder that tables get by default: <warehouse>/<ns/...>/<table>
   int busy_timeout_ms = 30'000;
+  MemoryBudget* budget = nullptr;  ///< what metadata that is kept is charged to; null: nothing
 };
 
 Result<std::shared_ptr<Catalog>> OpenSqliteCatalog(SqliteCatalogOptions options, std::shared_ptr<io::FileIO> io,

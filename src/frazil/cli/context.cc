@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "frazil/base/heap_settings.h"
 #include "frazil/catalog/counting_catalog.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/cli/table_state.h"
@@ -19,6 +20,8 @@ namespace {
 /// DuckDB gets this part of the memory limit; the rest is for metadata, vectors and results on their way out.
 constexpr int64_t kSqlShareNumerator = 3;
 constexpr int64_t kSqlShareDenominator = 4;
+/// Below this limit it matters more what freed memory stays behind than what giving it back costs.
+constexpr int64_t kSmallLimitBytes = int64_t{1} << 30;
 
 Result<std::string> SqlitePath(const std::string& catalog, const std::string& uri) {
   constexpr std::string_view kScheme = "sqlite:///";
@@ -33,7 +36,7 @@ Result<std::string> SqlitePath(const std::string& catalog, const std::string& ur
 }
 
 Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, const std::string& name,
-                                                      std::shared_ptr<io::FileIO> io) {
+                                                      std::shared_ptr<io::FileIO> io, MemoryBudget* budget) {
   std::map<std::string, std::string> properties = config.CatalogProperties(name);
   properties.try_emplace("type", "sql");
   properties.try_emplace("uri", "sqlite:///" + config.home() + "/catalog.db");
@@ -45,7 +48,8 @@ Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, cons
   const std::string& type = properties["type"];
   if (type != "sql") return Fail(ErrorCode::kNotSupported, "catalog type '{}' of catalog '{}'", type, name);
   FRAZIL_ASSIGN(const std::string file, SqlitePath(name, properties["uri"]));
-  return catalog::OpenSqliteCatalog({.name = name, .file = file, .warehouse = properties["warehouse"]}, std::move(io));
+  return catalog::OpenSqliteCatalog(
+      {.name = name, .file = file, .warehouse = properties["warehouse"], .budget = budget}, std::move(io));
 }
 
 }  // namespace
@@ -60,13 +64,14 @@ Result<const Config*> Context::config() {
 Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> Context::catalogs() {
   if (catalogs_.empty()) {
     FRAZIL_ASSIGN(const Config* settings, config());
+    FRAZIL_ASSIGN(MemoryBudget* const memory, budget());
     for (const std::string& name : settings->CatalogNames()) {
       std::shared_ptr<io::FileIO> io = io::MakeLocalFileIO();
       if (counters_) {
         io = std::make_shared<io::CountingFileIO>(std::move(io),
                                                   std::shared_ptr<RequestCounters>(counters_, &counters_->storage));
       }
-      FRAZIL_ASSIGN(auto catalog, OpenCatalog(*settings, name, std::move(io)));
+      FRAZIL_ASSIGN(auto catalog, OpenCatalog(*settings, name, std::move(io), memory));
       if (counters_) {
         catalog = catalog::MakeCountingCatalog(std::move(catalog),
                                                std::shared_ptr<RequestCounters>(counters_, &counters_->catalog));
@@ -148,6 +153,7 @@ Result<std::unique_ptr<sql::Session>> Context::NewSession() {
   FRAZIL_ASSIGN(session.default_catalog, default_catalog_name());
   FRAZIL_ASSIGN(session.threads, threads());
   FRAZIL_ASSIGN(MemoryBudget* const memory, budget());
+  if (memory->limit_bytes() < kSmallLimitBytes) KeepFreedHeapSmall();
   session.memory_limit_bytes = memory->limit_bytes() / kSqlShareDenominator * kSqlShareNumerator;
   FRAZIL_ASSIGN(const Config* settings, config());
   session.temp_directory = TempDirectory(*settings);

@@ -69,8 +69,8 @@ class Context {
  private:
   const GlobalOptions& options_;
   std::optional<Config> config_;
+  std::unique_ptr<MemoryBudget> budget_;  // of the catalogs too
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
-  std::unique_ptr<MemoryBudget> budget_;
   std::unique_ptr<Executor> executor_;
   std::shared_ptr<Counters> counters_;
 };

@@ -176,9 +176,11 @@ Result<std::shared_ptr<parquet::SchemaDescriptor>> ToParquetSchema(const arrow::
 
 std::shared_ptr<parquet::WriterProperties> ToWriterProperties(const ParquetSettings& settings,
                                                               const parquet::SchemaDescriptor& schema,
-                                                              const std::vector<ParquetLeaf>& leaves) {
+                                                              const std::vector<ParquetLeaf>& leaves,
+                                                              arrow::MemoryPool* memory) {
   parquet::WriterProperties::Builder builder;
-  builder.version(parquet::ParquetVersion::PARQUET_2_6)
+  builder.memory_pool(memory)
+      ->version(parquet::ParquetVersion::PARQUET_2_6)
       ->data_page_version(settings.page_v2 ? parquet::ParquetDataPageVersion::V2 : parquet::ParquetDataPageVersion::V1)
       ->created_by(fmt::format("frazil version {} (build {})", kVersion, kCommit))
       ->enable_store_decimal_as_integer()

@@ -48,8 +48,10 @@ struct ParquetLeaf {
   bool repeats = true;  ///< worth a dictionary
 };
 
+/// `memory`: what the writer's buffers come from; it must outlive the writer.
 std::shared_ptr<parquet::WriterProperties> ToWriterProperties(const ParquetSettings& settings,
                                                               const parquet::SchemaDescriptor& schema,
-                                                              const std::vector<ParquetLeaf>& leaves);
+                                                              const std::vector<ParquetLeaf>& leaves,
+                                                              arrow::MemoryPool* memory);
 
 }  // namespace frazil::format

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <arrow/array.h>
+#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/util/byte_size.h>
 #include <arrow/util/key_value_metadata.h>
@@ -113,6 +114,20 @@ class ParquetWriter::Impl {
     return file_->bytes_written() + (open_row_group_ == nullptr ? 0 : PendingBytes(*open_row_group_));
   }
 
+  int64_t row_group_memory_bytes() const {
+    return open_row_group_ == nullptr ? 0 : std::max<int64_t>(0, memory_.bytes_allocated() - bytes_before_row_group_);
+  }
+
+  Status CloseRowGroup() {
+    if (open_row_group_ == nullptr) return {};
+    return Guard(ErrorCode::kInternal, kWhat, [&]() -> Status {
+      open_row_group_->Close();  // Arrow's writer closes it once more when it begins the next: that does nothing
+      open_row_group_ = nullptr;
+      memory_.ReleaseUnused();
+      return {};
+    });
+  }
+
   Status Write(const arrow::RecordBatch& batch) {
     return Guard(ErrorCode::kInternal, kWhat, [&]() -> Status {
       FRAZIL_TRY(CheckTypes(batch));
@@ -138,7 +153,7 @@ class ParquetWriter::Impl {
       if (copy.num_rows() == 0) return {};
       if (writer_ == nullptr) FRAZIL_TRY(OpenFor(copy));
       // Arrow's writer keeps a pointer to the row group that it wrote last.
-      if (open_row_group_ != nullptr) return Fail(ErrorCode::kInternal, "rows are copied behind written ones");
+      if (num_rows_ > num_copied_rows_) return Fail(ErrorCode::kInternal, "rows are copied behind written ones");
       parquet::RowGroupWriter* const row_group = contents_->AppendCopiedRowGroup();
       for (const LeafColumn& leaf : leaves_) {
         parquet::ColumnWriter* const column = row_group->NextColumn();
@@ -147,6 +162,7 @@ class ParquetWriter::Impl {
       }
       row_group->Close();
       num_rows_ += copy.num_rows();
+      num_copied_rows_ += copy.num_rows();
       return {};
     });
   }
@@ -221,14 +237,14 @@ class ParquetWriter::Impl {
       return Fail(ErrorCode::kInternal, "file has {} leaf columns, but its schema {}", descriptor->num_columns(),
                   leaves.size());
     }
-    const auto properties = ToWriterProperties(settings_, *descriptor, leaves);
+    const auto properties = ToWriterProperties(settings_, *descriptor, leaves, &memory_);
     const auto root = std::static_pointer_cast<parquet::schema::GroupNode>(descriptor->schema_root());
     auto inner = parquet::ParquetFileWriter::Open(ToArrowStream(file_.get()), root, properties);
     auto outer = std::make_unique<parquet::ParquetFileWriter>();
     auto contents = std::make_unique<TrackingContents>(std::move(inner), root, &open_row_group_);
     contents_ = contents.get();
     outer->Open(std::move(contents));
-    FRAZIL_TRY(Check(parquet::arrow::FileWriter::Make(arrow::default_memory_pool(), std::move(outer), arrow_schema_,
+    FRAZIL_TRY(Check(parquet::arrow::FileWriter::Make(&memory_, std::move(outer), arrow_schema_,
                                                       parquet::default_arrow_writer_properties(), &writer_),
                      ErrorCode::kInternal, kWhat));
     auto footer = std::make_shared<arrow::KeyValueMetadata>();
@@ -242,6 +258,7 @@ class ParquetWriter::Impl {
         row_group_rows_ + rows.num_rows() > kMaxRowsPerRowGroup) {
       FRAZIL_TRY(Check(writer_->NewBufferedRowGroup(), ErrorCode::kInternal, kWhat));
       row_group_rows_ = 0;
+      bytes_before_row_group_ = memory_.bytes_allocated();  // with its Bloom filters, which stay until the file ends
     }
     FRAZIL_TRY(Check(writer_->WriteRecordBatch(rows), ErrorCode::kInvalidArgument, kWhat));
     row_group_rows_ += rows.num_rows();
@@ -256,6 +273,7 @@ class ParquetWriter::Impl {
     });
   }
 
+  arrow::ProxyMemoryPool memory_{arrow::default_memory_pool()};  // counts what this writer holds
   std::unique_ptr<io::OutputFile> file_;
   spec::SchemaPtr schema_;
   std::shared_ptr<arrow::Schema> arrow_schema_;
@@ -267,7 +285,9 @@ class ParquetWriter::Impl {
   std::unique_ptr<parquet::arrow::FileWriter> writer_;  // uses the members above
   TrackingContents* contents_ = nullptr;                // of writer_
   int64_t row_group_rows_ = 0;
+  int64_t bytes_before_row_group_ = 0;
   int64_t num_rows_ = 0;
+  int64_t num_copied_rows_ = 0;  // of them, by WriteRowGroup()
 };
 
 Result<std::unique_ptr<ParquetWriter>> ParquetWriter::Make(std::unique_ptr<io::OutputFile> file, spec::SchemaPtr schema,
@@ -286,6 +306,8 @@ Status ParquetWriter::Write(const arrow::RecordBatch& batch) { return impl_->Wri
 Status ParquetWriter::WriteRowGroup(std::span<const ParquetCopiedRows> rows) { return impl_->WriteRowGroup(rows); }
 int64_t ParquetWriter::bytes_so_far() const { return impl_->bytes_so_far(); }
 int64_t ParquetWriter::num_rows() const { return impl_->num_rows(); }
+int64_t ParquetWriter::row_group_memory_bytes() const { return impl_->row_group_memory_bytes(); }
+Status ParquetWriter::CloseRowGroup() { return impl_->CloseRowGroup(); }
 Result<ParquetFileResult> ParquetWriter::Finish() { return impl_->Finish(); }
 
 }  // namespace frazil::format

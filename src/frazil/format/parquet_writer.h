@@ -63,6 +63,11 @@ class ParquetWriter {
   int64_t bytes_so_far() const;
   int64_t num_rows() const;
 
+  /// Memory that the open row group has taken since it began, as the allocator counts it: what CloseRowGroup() frees.
+  int64_t row_group_memory_bytes() const;
+  /// Writes out the open row group, if there is one, however small it is. What is written next begins another.
+  Status CloseRowGroup();
+
   /// Writes the footer and closes the file durably. Once.
   Result<ParquetFileResult> Finish();
 

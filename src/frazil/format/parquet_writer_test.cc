@@ -223,6 +223,43 @@ TEST(ParquetWriter, BeginsRowGroupsBySize) {
   EXPECT_EQ(row, 160000);
 }
 
+TEST(ParquetWriter, ARowGroupThatIsClosedEarlyGivesItsMemoryBack) {
+  const auto schema = MakeSchema({MakeField(1, "l", Of(TypeId::kLong)), MakeField(2, "s", Of(TypeId::kString))});
+  std::mt19937_64 random(1);
+  const auto batch = [&](int num_rows) {
+    arrow::Int64Builder longs;
+    arrow::StringBuilder texts;
+    for (int i = 0; i < num_rows; ++i) {
+      EXPECT_TRUE(longs.Append(static_cast<int64_t>(random())).ok());
+      EXPECT_TRUE(texts.Append(fmt::format("{:x}{:x}", random(), random())).ok());
+    }
+    return arrow::RecordBatch::Make(*ToArrowSchema(*schema), num_rows, {*longs.Finish(), *texts.Finish()});
+  };
+  const std::vector<std::shared_ptr<arrow::RecordBatch>> batches = {batch(10'000), batch(1), batch(5'000)};
+  io::MemoryFileIO io;
+  ASSERT_OK_AND_ASSIGN(auto file, io.Create(kPath));
+  ASSERT_OK_AND_ASSIGN(const auto writer, ParquetWriter::Make(std::move(file), schema));
+  ASSERT_THAT(writer->CloseRowGroup(), IsOk());  // there is none
+  EXPECT_EQ(writer->row_group_memory_bytes(), 0);
+  for (const auto& rows : batches) {
+    ASSERT_THAT(writer->Write(*rows), IsOk());
+    if (rows->num_rows() > 1) {
+      EXPECT_GT(writer->row_group_memory_bytes(), 16 * rows->num_rows());
+    }
+    ASSERT_THAT(writer->CloseRowGroup(), IsOk());
+    EXPECT_EQ(writer->row_group_memory_bytes(), 0);
+    ASSERT_THAT(writer->CloseRowGroup(), IsOk());  // no empty row group
+  }
+  EXPECT_EQ(writer->num_rows(), 15'001);
+  ASSERT_OK_AND_ASSIGN(const ParquetFileResult result, writer->Finish());
+  EXPECT_THAT(result.split_offsets, SizeIs(3));
+  EXPECT_EQ(result.metrics.record_count, 15'001);
+  ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
+  ASSERT_OK_AND_ASSIGN(const auto table, ReadColumns(*reader, schema->fields()));
+  const auto expected = arrow::Table::FromRecordBatches(batches).ValueOrDie();
+  EXPECT_TRUE(table->CombineChunks().ValueOrDie()->Equals(*expected->CombineChunks().ValueOrDie()));
+}
+
 TEST(ParquetWriter, UsesDictionariesWhereValuesRepeat) {
   const auto schema = MakeSchema({MakeField(1, "unique", Of(TypeId::kLong)), MakeField(2, "few", Of(TypeId::kString)),
                                   MakeField(3, "forced", Of(TypeId::kLong))});

@@ -1,6 +1,7 @@
 #include "frazil/format/shared_lru_cache.h"
 
 #include <memory>
+#include <optional>
 
 #include "frazil/base/test_support.h"
 
@@ -44,12 +45,46 @@ TEST(SharedLruCache, TakesWhatItKeepsOutOfTheBudgetAndNoMoreThanIsLeft) {
     ASSERT_OK_AND_ASSIGN(auto others, budget.Reserve(20, "others"));
     EXPECT_EQ(*cache.Insert(4, Of(40), 90), 40);  // others have it: nothing is kept
     EXPECT_EQ(cache.Find(4), nullptr);
+    EXPECT_EQ(budget.used_bytes(), 20);  // nor charged
     others.Release();
     cache.Insert(4, Of(40), 90);
     EXPECT_EQ(*cache.Find(4), 40);
     EXPECT_EQ(budget.used_bytes(), 90);
   }
   EXPECT_EQ(budget.used_bytes(), 0);
+}
+
+TEST(SharedLruCache, GivesBackWhatSomebodyElseNeedsLeastRecentlyUsedFirst) {
+  MemoryBudget budget(100);
+  std::optional<MemoryBudget::Reservation> others;
+  {
+    Cache cache(1000, &budget);
+    cache.Insert(1, Of(10), 40);
+    cache.Insert(2, Of(20), 40);
+    const auto held = cache.Find(1);
+    ASSERT_OK_AND_ASSIGN(others, budget.Reserve(50, "others"));
+    EXPECT_EQ(cache.Find(2), nullptr);
+    EXPECT_EQ(cache.Find(1), held);
+    EXPECT_EQ(budget.used_bytes(), 90);
+    ASSERT_THAT(others->Resize(100), IsOk());
+    EXPECT_EQ(cache.Find(1), nullptr);
+    EXPECT_EQ(*held, 10);  // who holds one keeps it
+    EXPECT_THAT(others->Resize(101), IsError(ErrorCode::kResourceExhausted, "1 more bytes wanted"));
+  }
+  EXPECT_THAT(others->Resize(10), IsOk());
+  EXPECT_THAT(others->Resize(101), IsError(ErrorCode::kResourceExhausted, "91 more"));  // the cache is gone
+}
+
+// One cache's wish is no reason to empty another.
+TEST(SharedLruCache, TakesNothingFromOtherCaches) {
+  MemoryBudget budget(100);
+  Cache first(1000, &budget);
+  Cache second(1000, &budget);
+  first.Insert(1, Of(10), 60);
+  EXPECT_EQ(*second.Insert(2, Of(20), 60), 20);
+  EXPECT_EQ(second.Find(2), nullptr);
+  EXPECT_EQ(*first.Find(1), 10);
+  EXPECT_EQ(budget.used_bytes(), 60);
 }
 
 }  // namespace

@@ -7,17 +7,13 @@
 namespace frazil::index {
 
 std::string KeyReading(const spec::TableMetadata& metadata, const CanonicalKey& key) {
-  std::string text = metadata.Property(spec::kNameMappingProperty, "");
-  std::map<std::string, spec::FieldId> mapping;
-  if (!text.empty()) {
-    auto parsed = spec::ParseNameMapping(text);
-    if (!parsed) return text;  // whoever reads a file that needs it says what is wrong
-    mapping = *std::move(parsed);
-  }
+  const auto mapping = spec::NameMappingOf(metadata);
+  // Whoever reads a file that needs it says what is wrong.
+  if (!mapping) return metadata.Property(spec::kNameMappingProperty, "");
   std::string reading;
   for (const spec::FieldId id : key.field_ids()) {
     reading += fmt::format("{}:", id);
-    for (const auto& [name, mapped] : mapping) {
+    for (const auto& [name, mapped] : *mapping) {
       if (mapped == id) reading += " " + spec::DumpJson(spec::OrderedJson(name));
     }
     const spec::Field& field = *metadata.schema()->FindField(id);

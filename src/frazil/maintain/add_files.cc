@@ -166,7 +166,7 @@ class AddFilesChange : public table::SnapshotChange {
 };
 
 /// The mapping that the table has, or that it gets: each column by the name it has today.
-Result<std::string> NameMappingOf(const spec::TableMetadata& metadata) {
+Result<std::string> MappingJsonOf(const spec::TableMetadata& metadata) {
   std::string json = metadata.Property(spec::kNameMappingProperty, "");
   if (!json.empty()) return json;
   FRAZIL_ASSIGN(const spec::SchemaPtr nothing, spec::Schema::Make(spec::SchemaId{0}, {}));
@@ -220,7 +220,7 @@ Result<std::vector<table::ProcedureRow>> AddFiles(const table::ProcedureContext&
     FRAZIL_ASSIGN(spec::PartitionTuple partition, PartitionOfPath(*metadata, folder, file.path));
     if (filter.Matches(partition)) files.push_back({file, std::move(partition)});
   }
-  FRAZIL_ASSIGN(const std::string mapping, NameMappingOf(*metadata));
+  FRAZIL_ASSIGN(const std::string mapping, MappingJsonOf(*metadata));
   ImportRules rules{.metadata = metadata, .name_mapping = {}};
   FRAZIL_ASSIGN(rules.name_mapping, spec::ParseNameMapping(mapping));
   FRAZIL_ASSIGN(std::vector<spec::DataFile> imported, ReadFooters(table, files, rules, context));

@@ -38,9 +38,7 @@ Status CheckNotEncrypted(const spec::DataFile& file) {
 }
 
 Result<NameMapping> NameMappingFor(const spec::TableMetadata& metadata, const spec::DataFile& file) {
-  const std::string text = metadata.Property(spec::kNameMappingProperty, "");
-  if (text.empty()) return NameMapping();
-  FRAZIL_ASSIGN(NameMapping mapping, spec::ParseNameMapping(text));
+  FRAZIL_ASSIGN(NameMapping mapping, spec::NameMappingOf(metadata));
   const spec::PartitionSpec* spec = metadata.FindSpec(file.spec_id);
   if (spec == nullptr) return mapping;
   for (const spec::PartitionField& field : spec->fields()) {

@@ -35,4 +35,10 @@ Result<std::map<std::string, FieldId>> ParseNameMapping(std::string_view text) {
   return ids;
 }
 
+Result<std::map<std::string, FieldId>> NameMappingOf(const TableMetadata& metadata) {
+  const std::string text = metadata.Property(kNameMappingProperty, "");
+  if (text.empty()) return std::map<std::string, FieldId>();
+  return ParseNameMapping(text);
+}
+
 }  // namespace frazil::spec

@@ -26,5 +26,14 @@ TEST(NameMapping, RefusesWhatIsNotAList) {
   EXPECT_THAT(ParseNameMapping("nope"), IsError(ErrorCode::kCorruptData, "name mapping"));
 }
 
+TEST(NameMapping, OfATableThatHasNoneIsEmpty) {
+  TableMetadata metadata;
+  EXPECT_THAT(NameMappingOf(metadata), IsOkAnd(testing::IsEmpty()));
+  metadata.properties[kNameMappingProperty] = R"([{"field-id":1,"names":["id"]}])";
+  EXPECT_THAT(NameMappingOf(metadata), IsOkAnd(UnorderedElementsAre(Pair("id", FieldId(1)))));
+  metadata.properties[kNameMappingProperty] = R"({"field-id":1})";
+  EXPECT_THAT(NameMappingOf(metadata), IsError(ErrorCode::kInvalidTable, "must be a list"));
+}
+
 }  // namespace
 }  // namespace frazil::spec

@@ -32,6 +32,7 @@
 #include "duckdb/parser/tableref/at_clause.hpp"
 #include "duckdb/parser/tableref/basetableref.hpp"
 #include "duckdb/parser/tableref/showref.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
@@ -283,6 +284,13 @@ class EngineResult final : public QueryResult {
 
 // --- the engine -------------------------------------------------------------------------------------------------------
 
+/// Of the engine's memory the row groups that are open while a query's rows are written may take one part.
+constexpr int64_t kWritingShare = 5;
+/// And as much again what comes of them: pages that are compressed, buffers that grow by being copied, rows on their way.
+constexpr int64_t kRoomPerWritingByte = 2;
+/// DuckDB's threads each hold pages of all columns, parts of hash tables, a CSV buffer of 32 MB between a few of them.
+constexpr int64_t kLeastMemoryPerThread = int64_t{48} << 20;
+
 /// While it lives DuckDB need not keep the order of rows. No statements: each would make DuckDB forget a cancel.
 class Unordered {
  public:
@@ -306,9 +314,13 @@ class Unordered {
 class DuckEngine final : public Engine {
  public:
   DuckEngine(const EngineOptions& options, NameResolver& resolver)
-      : resolver_(resolver), on_written_(options.on_written), memory_limit_bytes_(options.memory_limit_bytes) {
+      : resolver_(resolver),
+        on_written_(options.on_written),
+        budget_(options.budget),
+        writing_bytes_(options.memory_limit_bytes / kWritingShare) {
     duckdb::DBConfig config;
-    config.SetOptionByName("threads", duckdb::Value::BIGINT(options.threads));
+    const int64_t most_threads = std::max<int64_t>(1, options.memory_limit_bytes / kLeastMemoryPerThread);
+    config.SetOptionByName("threads", duckdb::Value::BIGINT(std::min<int64_t>(options.threads, most_threads)));
     config.SetOptionByName("memory_limit", duckdb::Value(std::to_string(options.memory_limit_bytes) + "B"));
     config.SetOptionByName("temp_directory", duckdb::Value(options.temp_directory));
     config.SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
@@ -320,6 +332,7 @@ class DuckEngine final : public Engine {
     for (const auto& [name, catalog] : resolver.catalogs()) stores[name] = catalog->file_io();
     database_->GetFileSystem().RegisterSubSystem(MakeEngineFileSystem(std::move(stores)));
     connection_ = std::make_unique<duckdb::Connection>(*database_);
+    given_bytes_ = asked_bytes_ = static_cast<int64_t>(buffers().GetMaxMemory());
     for (const auto& [name, catalog] : resolver.catalogs()) {
       Must("ATTACH '' AS " + QuoteName(name) + " (TYPE frazil)");
     }
@@ -336,34 +349,13 @@ class DuckEngine final : public Engine {
 
   ~DuckEngine() override { CloseOpenRows(); }
 
-  Result<std::unique_ptr<QueryResult>> Run(const std::string& query) override {
-    CloseOpenRows();
-    is_interrupt_asked_ = false;
-    try {
-      for (const auto& [name, catalog] : resolver_.catalogs()) {
-        // What a failed statement left behind must not be seen by this one.
-        WithTransaction([&, catalog_name = name] { ForgetBoundTables(*connection_->context, catalog_name); });
-      }
-      auto statements = connection_->ExtractStatements(query);
-      if (statements.empty()) return Fail(ErrorCode::kInvalidArgument, "empty statement");
-      for (size_t i = 0; i + 1 < statements.size(); ++i) {
-        auto done = Send(std::move(statements[i]));
-        if (done->HasError()) return Failed(done->GetErrorObject(), query);
-      }
-      auto rows = statements.back()->type == duckdb::StatementType::COPY_STATEMENT
-                      ? SendUnordered(std::move(statements.back()))
-                      : SendAsSpark(std::move(statements.back()));
-      if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
-      auto open = std::make_shared<OpenRows>();
-      open->rows = std::move(rows);
-      open_ = open;
-      return EngineResult::Make(open, [this, query, tables = resolver_.PinnedText()](const duckdb::ErrorData& error) {
-        return ErrorOf(error, query, tables);
-      });
-    } catch (const std::exception& exception) {
-      return Failed(duckdb::ErrorData(exception), query);
-    }
+  Result<std::unique_ptr<QueryResult>> Run(const std::string& query) override { return RunWithout(0, query); }
+
+  Result<std::unique_ptr<QueryResult>> RunToWrite(const std::string& query) override {
+    return RunWithout(kRoomPerWritingByte * writing_bytes_, query);
   }
+
+  int64_t writing_bytes() const override { return writing_bytes_; }
 
   Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
     try {
@@ -393,14 +385,60 @@ class DuckEngine final : public Engine {
     on_written_(num_rows, percent < 0 ? std::nullopt : std::optional(percent / 100));
   }
 
-  int64_t memory_limit_bytes() const override { return memory_limit_bytes_; }
-
   void Interrupt() override {
     is_interrupt_asked_ = true;
     connection_->Interrupt();
   }
 
  private:
+  /// Runs a query that leaves `room` bytes of the engine's memory to others.
+  Result<std::unique_ptr<QueryResult>> RunWithout(int64_t room, const std::string& query) {
+    CloseOpenRows();
+    is_interrupt_asked_ = false;
+    try {
+      LimitMemory(room);
+      for (const auto& [name, catalog] : resolver_.catalogs()) {
+        // What a failed statement left behind must not be seen by this one.
+        WithTransaction([&, catalog_name = name] { ForgetBoundTables(*connection_->context, catalog_name); });
+      }
+      auto statements = connection_->ExtractStatements(query);
+      if (statements.empty()) return Fail(ErrorCode::kInvalidArgument, "empty statement");
+      for (size_t i = 0; i + 1 < statements.size(); ++i) {
+        auto done = Send(std::move(statements[i]));
+        if (done->HasError()) return Failed(done->GetErrorObject(), query);
+      }
+      auto rows = statements.back()->type == duckdb::StatementType::COPY_STATEMENT
+                      ? SendUnordered(std::move(statements.back()))
+                      : SendAsSpark(std::move(statements.back()));
+      if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
+      auto open = std::make_shared<OpenRows>();
+      open->rows = std::move(rows);
+      open_ = open;
+      return EngineResult::Make(open, [this, query, tables = resolver_.PinnedText()](const duckdb::ErrorData& error) {
+        return ErrorOf(error, query, tables);
+      });
+    } catch (const std::exception& exception) {
+      return Failed(duckdb::ErrorData(exception), query);
+    }
+  }
+
+  duckdb::BufferManager& buffers() { return duckdb::BufferManager::GetBufferManager(*database_->instance); }
+
+  /// Half of what was asked for is always the query's.
+  void LimitMemory(int64_t room) {
+    const auto limit = static_cast<int64_t>(buffers().GetMaxMemory());
+    if (limit != given_bytes_) asked_bytes_ = given_bytes_ = limit;  // SET memory_limit
+    if (budget_ != nullptr) room += budget_->used_bytes();
+    const int64_t wanted = std::max(asked_bytes_ / 2, asked_bytes_ - room);
+    if (wanted == given_bytes_) return;
+    try {
+      buffers().SetMemoryLimit(static_cast<duckdb::idx_t>(wanted));
+    } catch (const duckdb::OutOfMemoryException&) {
+      return;  // temporary tables hold more and cannot be spilled: it stays as it is
+    }
+    given_bytes_ = wanted;
+  }
+
   /// A result that is still read refers to tables that the next query binds anew.
   void CloseOpenRows() {
     if (auto open = open_.lock()) open->Close();
@@ -469,7 +507,10 @@ class DuckEngine final : public Engine {
 
   NameResolver& resolver_;
   const std::function<void(int64_t, std::optional<double>)> on_written_;
-  const int64_t memory_limit_bytes_;
+  MemoryBudget* const budget_;
+  const int64_t writing_bytes_;
+  int64_t asked_bytes_ = 0;  ///< the limit that --memory-limit or the last SET memory_limit gave DuckDB
+  int64_t given_bytes_ = 0;  ///< and what it has of that now
   std::unique_ptr<duckdb::DuckDB> database_;
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;

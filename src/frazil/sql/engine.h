@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/expr/expression.h"
 #include "frazil/sql/name_resolver.h"
@@ -14,9 +15,10 @@
 namespace frazil::sql {
 
 struct EngineOptions {
-  int threads = 1;
+  int threads = 1;  ///< at most: fewer where each would have little memory
   int64_t memory_limit_bytes = int64_t{1} << 30;
-  std::string temp_directory;  ///< empty: no spilling
+  MemoryBudget* budget = nullptr;  ///< what is reserved there (caches, the index) queries do without; may be null
+  std::string temp_directory;      ///< empty: no spilling
   /// Rows written, and the part of the query that is done (0 to 1; none: not known). May be empty.
   std::function<void(int64_t num_rows, std::optional<double> query_part)> on_written;
 };
@@ -39,6 +41,10 @@ class Engine {
 
   /// One statement that is not ours. Names of tables are resolved as ours are (catalog.a.b.t, t.snapshots, ...).
   virtual Result<std::unique_ptr<QueryResult>> Run(const std::string& query) = 0;
+  /// As Run(), for rows that are written to data files while they come: the query leaves memory for that.
+  virtual Result<std::unique_ptr<QueryResult>> RunToWrite(const std::string& query) = 0;
+  /// What the row groups that are open may take together while RunToWrite() gives rows.
+  virtual int64_t writing_bytes() const = 0;
   /// A predicate over the columns of `schema` as filters on files understand it: true for at least every row for which
   /// the text is true. kInvalidArgument naming what is wrong with the text.
   virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) = 0;
@@ -46,8 +52,6 @@ class Engine {
   virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
   /// Tells who watches that a statement has written so many rows of the running query's answer.
   virtual void ReportWritten(int64_t num_rows) = 0;
-  /// As given to Make().
-  virtual int64_t memory_limit_bytes() const = 0;
   virtual void Interrupt() = 0;
 };
 

@@ -64,7 +64,7 @@ void NameResolver::Use(NamespaceReference place) {
 
 void NameResolver::KeepFiles(int64_t manifest_bytes, int64_t vector_bytes, MemoryBudget* budget) {
   for (const auto& [name, catalog] : catalogs_) {
-    kept_[name] = {std::make_shared<table::ManifestCache>(catalog->file_io(), manifest_bytes),
+    kept_[name] = {std::make_shared<table::ManifestCache>(catalog->file_io(), manifest_bytes, budget),
                    std::make_shared<table::VectorCache>(vector_bytes, budget)};
   }
 }

@@ -53,7 +53,7 @@ class NameResolver {
   const std::shared_ptr<KeyIndexes>& key_indexes() const { return key_indexes_; }
 
   /// What statements find in memory of those before: manifests of each catalog in `manifest_bytes`, vectors in
-  /// `vector_bytes` that come out of `budget` (may be null). Files never change, so nothing in there gets old.
+  /// `vector_bytes`, both out of `budget` (may be null). Files never change, so nothing in there gets old.
   void KeepFiles(int64_t manifest_bytes, int64_t vector_bytes, MemoryBudget* budget);
   /// Null: none are kept.
   std::shared_ptr<table::VectorCache> VectorsOf(const std::string& catalog) const;

@@ -9,27 +9,8 @@
 #include "frazil/sql/arrow_shape.h"
 
 namespace frazil::sql {
-namespace {
 
-constexpr char kRowGroupBytes[] = "write.parquet.row-group-size-bytes";
-constexpr int64_t kDefaultRowGroupBytes = int64_t{128} << 20;
-
-/// This part of the memory limit may be one row group. Pages of one, and buffers that grew for them, take about as much.
-constexpr int64_t kRowGroupShare = 6;
-
-/// The table's metadata, with smaller row groups where memory is scarce.
-Result<spec::TableMetadataPtr> MetadataToWriteWith(const spec::TableMetadataPtr& metadata, int64_t memory_limit_bytes) {
-  FRAZIL_ASSIGN(const int64_t wanted, metadata->IntProperty(kRowGroupBytes, kDefaultRowGroupBytes));
-  const int64_t most = memory_limit_bytes / kRowGroupShare;
-  if (wanted <= most) return metadata;
-  auto lowered = std::make_shared<spec::TableMetadata>(*metadata);
-  lowered->properties[kRowGroupBytes] = std::to_string(most);
-  return lowered;
-}
-
-}  // namespace
-
-Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, int64_t memory_limit_bytes) {
+Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, int64_t max_open_bytes) {
   QueryRowWriter writer;
   const spec::SchemaPtr schema = table.metadata()->schema();
   writer.table_ = table.name().ToString();
@@ -40,8 +21,8 @@ Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, int64_t m
   writer.targets_[1] = arrow::schema(fields);
   fields.push_back(arrow::field(spec::kLastUpdatedSequenceNumberColumn, arrow::int64()));
   writer.targets_[2] = arrow::schema(fields);
-  FRAZIL_ASSIGN(const spec::TableMetadataPtr metadata, MetadataToWriteWith(table.metadata(), memory_limit_bytes));
-  FRAZIL_ASSIGN(writer.writer_, write::RowWriter::Make(table.io(), metadata, schema, nullptr));
+  FRAZIL_ASSIGN(writer.writer_, write::RowWriter::Make(table.io(), table.metadata(), schema, nullptr,
+                                                       {.max_open_bytes = max_open_bytes}));
   return writer;
 }
 

@@ -18,8 +18,8 @@ namespace frazil::sql {
 /// Dropped without Finish() it leaves no file. One thread.
 class QueryRowWriter {
  public:
-  /// `memory_limit_bytes`: of the session. What is open of a file is in memory, so row groups are small where that is.
-  static Result<QueryRowWriter> Make(const table::Table& table, int64_t memory_limit_bytes);
+  /// `max_open_bytes`: what open row groups may take together, Engine::writing_bytes() of the engine that gives the rows.
+  static Result<QueryRowWriter> Make(const table::Table& table, int64_t max_open_bytes);
 
   /// `rows`: the table's columns in order (those of type unknown left out), then optionally `_row_id` and
   /// `_last_updated_sequence_number`. kInvalidArgument naming table and column when a required one holds a null.

@@ -204,10 +204,10 @@ Result<RowLevelChange::Answer> RowLevelChange::Ask(const table::Table& base, con
   std::optional<QueryRowWriter> writer;
   const bool is_copy_on_write = IsCopyOnWrite(metadata);
   if (query.has_values || is_copy_on_write) {
-    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base, engine_.memory_limit_bytes()));
+    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base, engine_.writing_bytes()));
   }
   {
-    auto rows = engine_.Run(text);
+    auto rows = engine_.RunToWrite(text);
     int64_t num_rows = 0;
     if (!rows) return tl::unexpected<Error>(ExplainStoreError(std::move(rows).error()));
     for (;;) {

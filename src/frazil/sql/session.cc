@@ -50,7 +50,11 @@ class Session::Impl {
     calls_.context.stop = &stop_;
     calls_.context.on_notice = options.on_notice;
     calls_.context.on_progress = options.on_progress;
-    EngineOptions engine{options.threads, options.memory_limit_bytes, options.temp_directory, {}};
+    EngineOptions engine{.threads = options.threads,
+                         .memory_limit_bytes = options.memory_limit_bytes,
+                         .budget = options.budget,
+                         .temp_directory = options.temp_directory,
+                         .on_written = {}};
     if (options.on_writing) {
       on_writing_ = options.on_writing;
       engine.on_written = [this](int64_t num_rows, std::optional<double> query_part) {

@@ -475,5 +475,44 @@ TEST_F(SessionTest, ConcurrentDeletesMissNothing) {
   EXPECT_THAT(Query("select id from demo.products"), RowsAre("1"));
 }
 
+constexpr char kMemoryOfQueries[] = "select memory_limit from pragma_database_size() where database_name = 'memory'";
+
+TEST_F(SessionTest, AQueryWhoseRowsAreWrittenLeavesMemoryForThat) {
+  Do("create table demo.m (l string) using iceberg");
+  const std::string insert = std::string("insert into demo.m ") + kMemoryOfQueries;
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("1.0 GiB"));
+  Do(insert);
+  Do(std::string("create table demo.c using iceberg as ") + kMemoryOfQueries);
+  Do(std::string("update demo.m set l = l || ' ' || (") + kMemoryOfQueries + ")");
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("1.0 GiB"));
+  EXPECT_THAT(Query("select l from demo.m union all select memory_limit from demo.c order by 1"),
+              RowsAre("614.4 MiB", "614.4 MiB 614.4 MiB"));
+  // What SET says is followed; half of it is always the query's.
+  Do("set memory_limit = '100MiB'");
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("100.0 MiB"));
+  Do("delete from demo.m");
+  Do(insert);
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("100.0 MiB"));
+  EXPECT_THAT(Query("select l from demo.m"), RowsAre("50.0 MiB"));
+}
+
+TEST_F(SessionTest, QueriesDoWithoutWhatOthersHaveReserved) {
+  MemoryBudget budget(int64_t{1} << 31);
+  SessionOptions options;
+  options.catalogs["demo"] = catalog_;
+  options.default_catalog = "demo";
+  options.budget = &budget;
+  ASSERT_OK_AND_ASSIGN(session_, Session::Make(std::move(options)));
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("1.0 GiB"));
+  {
+    ASSERT_OK_AND_ASSIGN(auto others, budget.Reserve(int64_t{256} << 20, "a cache"));
+    EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("768.0 MiB"));
+    ASSERT_THAT(others.Resize(int64_t{1} << 30), IsOk());
+    EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("512.0 MiB"));
+  }
+  EXPECT_THAT(Query(kMemoryOfQueries), RowsAre("1.0 GiB"));
+  session_.reset();
+}
+
 }  // namespace
 }  // namespace frazil::sql

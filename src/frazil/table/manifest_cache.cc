@@ -34,8 +34,8 @@ int64_t BytesOf(const std::vector<spec::ManifestFile>& rows) {
 
 }  // namespace
 
-ManifestCache::ManifestCache(std::shared_ptr<io::FileIO> io, int64_t capacity_bytes)
-    : io_(std::move(io)), capacity_bytes_(capacity_bytes) {}
+ManifestCache::ManifestCache(std::shared_ptr<io::FileIO> io, int64_t capacity_bytes, MemoryBudget* budget)
+    : io_(std::move(io)), decoded_(capacity_bytes, budget) {}
 
 Result<ManifestList> ManifestCache::List(const spec::Snapshot& snapshot) {
   if (snapshot.manifest_list.empty()) {
@@ -45,14 +45,11 @@ Result<ManifestList> ManifestCache::List(const spec::Snapshot& snapshot) {
   if (snapshot.key_id) {
     return Fail(ErrorCode::kNotSupported, "reading encrypted manifest lists: {}", snapshot.manifest_list);
   }
-  if (const Slot found = Find(snapshot.manifest_list); found.list) return found.list;
+  if (const auto found = decoded_.Find(snapshot.manifest_list); found != nullptr) return found->list;
   FRAZIL_ASSIGN(auto rows, format::ReadManifestList(*io_, snapshot.manifest_list));
-  Slot slot;
-  slot.key = snapshot.manifest_list;
-  slot.bytes = BytesOf(rows);
-  slot.list = std::make_shared<const std::vector<spec::ManifestFile>>(std::move(rows));
-  ManifestList list = slot.list;
-  Insert(std::move(slot));
+  const int64_t bytes = BytesOf(rows);
+  auto list = std::make_shared<const std::vector<spec::ManifestFile>>(std::move(rows));
+  decoded_.Insert(snapshot.manifest_list, std::make_shared<const Decoded>(Decoded{.entries = {}, .list = list}), bytes);
   return list;
 }
 
@@ -73,36 +70,12 @@ Result<ManifestEntries> ManifestCache::Entries(const spec::ManifestFile& manifes
     const spec::Field* source = schema->FindField(field.source_id);
     key += fmt::format("|{}({})", field.transform.ToString(), source == nullptr ? "" : source->type.ToString());
   }
-  if (const Slot found = Find(key); found.entries) return found.entries;
+  if (const auto found = decoded_.Find(key); found != nullptr) return found->entries;
   FRAZIL_ASSIGN(auto decoded, format::ReadManifest(*io_, manifest, metadata.partition_specs, *schema));
-  Slot slot;
-  slot.key = std::move(key);
-  slot.bytes = BytesOf(decoded);
-  slot.entries = std::make_shared<const std::vector<spec::ManifestEntry>>(std::move(decoded));
-  ManifestEntries entries = slot.entries;
-  Insert(std::move(slot));
+  const int64_t bytes = BytesOf(decoded);
+  auto entries = std::make_shared<const std::vector<spec::ManifestEntry>>(std::move(decoded));
+  decoded_.Insert(key, std::make_shared<const Decoded>(Decoded{.entries = entries, .list = {}}), bytes);
   return entries;
-}
-
-void ManifestCache::Insert(Slot slot) {
-  const std::lock_guard lock(mutex_);
-  if (slot.bytes > capacity_bytes_ || by_key_.contains(slot.key)) return;
-  bytes_ += slot.bytes;
-  slots_.push_front(std::move(slot));
-  by_key_[slots_.front().key] = slots_.begin();
-  while (bytes_ > capacity_bytes_) {
-    bytes_ -= slots_.back().bytes;
-    by_key_.erase(slots_.back().key);
-    slots_.pop_back();
-  }
-}
-
-ManifestCache::Slot ManifestCache::Find(const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return {};
-  slots_.splice(slots_.begin(), slots_, found->second);
-  return slots_.front();
 }
 
 }  // namespace frazil::table

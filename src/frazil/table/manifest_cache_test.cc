@@ -88,6 +88,25 @@ TEST_F(ManifestCacheTest, TheLeastRecentlyUsedGoesFirst) {
   EXPECT_EQ(num_opened_, 4);
 }
 
+TEST_F(ManifestCacheTest, WhatIsKeptIsChargedAndGivenBackUnderPressure) {
+  MemoryBudget budget(1 << 20);
+  ManifestCache cache(counting_, 1 << 20, &budget);
+  ASSERT_THAT(cache.List(test_.head()), IsOk());
+  for (const auto& row : rows_) ASSERT_THAT(cache.Entries(row, test_.metadata()), IsOk());
+  EXPECT_GT(budget.used_bytes(), static_cast<int64_t>(3 * sizeof(spec::ManifestEntry)));
+  EXPECT_EQ(num_opened_, 4);
+  {
+    ASSERT_OK_AND_ASSIGN(const auto all, budget.Reserve(1 << 20, "a rewrite"));
+    EXPECT_EQ(budget.used_bytes(), 1 << 20);
+    ASSERT_THAT(cache.Entries(rows_[0], test_.metadata()), IsOk());  // read, not kept
+    ASSERT_THAT(cache.Entries(rows_[0], test_.metadata()), IsOk());
+    EXPECT_EQ(num_opened_, 6);
+  }
+  ASSERT_THAT(cache.Entries(rows_[0], test_.metadata()), IsOk());
+  ASSERT_THAT(cache.Entries(rows_[0], test_.metadata()), IsOk());
+  EXPECT_EQ(num_opened_, 7);
+}
+
 TEST_F(ManifestCacheTest, EncryptedManifestsAreRefused) {
   ManifestCache cache(counting_);
   auto row = rows_[0];

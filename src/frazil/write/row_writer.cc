@@ -1,6 +1,7 @@
 #include "frazil/write/row_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include <arrow/api.h>
@@ -55,7 +56,8 @@ class RowWriter::Impl {
  public:
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
        spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing,
-       Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes)
+       Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes,
+       std::optional<int64_t> max_open_bytes)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
         schema_(std::move(schema)),
@@ -66,7 +68,8 @@ class RowWriter::Impl {
         partitioner_(std::move(partitioner)),
         metrics_(std::move(metrics)),
         names_(std::move(names)),
-        target_file_size_bytes_(target_file_size_bytes) {
+        target_file_size_bytes_(target_file_size_bytes),
+        max_open_bytes_(max_open_bytes) {
     for (const spec::Field& field : schema_->fields()) num_table_columns_ += field.type.id() != spec::TypeId::kUnknown;
   }
 
@@ -99,6 +102,12 @@ class RowWriter::Impl {
           {.tuple = &range.tuple, .begin = range.begin, .num_rows = range.end - range.begin, .list = {}});
     }
     return WritePartitions(batch, partitions, locations);
+  }
+
+  int64_t open_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& [tuple, file] : open_) bytes += file.writer->row_group_memory_bytes();
+    return bytes;
   }
 
   Result<std::vector<spec::DataFile>> Finish() {
@@ -140,7 +149,8 @@ class RowWriter::Impl {
     }
     FRAZIL_TRY(ParallelFor(executor_, partitions.size(),
                            [&](size_t i) -> Status { return Encode(batch, partitions[i], *targets[i]); }));
-    return RollFullFiles();
+    FRAZIL_TRY(RollFullFiles());
+    return CloseRowGroupsToFit();
   }
 
   /// 0, 1 or 2 columns behind the table's; all batches must agree.
@@ -204,6 +214,20 @@ class RowWriter::Impl {
     return {};
   }
 
+  /// The largest go first: they are the fewest to close, and the ones whose size is good already.
+  Status CloseRowGroupsToFit() {
+    if (!max_open_bytes_ || open_bytes() <= *max_open_bytes_) return {};
+    std::vector<std::pair<int64_t, format::ParquetWriter*>> by_size;
+    for (const auto& [tuple, file] : open_)
+      by_size.emplace_back(file.writer->row_group_memory_bytes(), file.writer.get());
+    std::ranges::sort(by_size, std::greater<>{}, &std::pair<int64_t, format::ParquetWriter*>::first);
+    for (const auto& [bytes, writer] : by_size) {
+      if (bytes < kMinRowGroupMemory || open_bytes() <= *max_open_bytes_) break;
+      FRAZIL_TRY(writer->CloseRowGroup());
+    }
+    return {};
+  }
+
   Status Close(OpenFile& file) {
     FRAZIL_ASSIGN(const format::ParquetFileResult result, file.writer->Finish());
     spec::DataFile& entry = files_[file.ordinal];
@@ -224,6 +248,7 @@ class RowWriter::Impl {
   const MetricsConfig metrics_;
   table::FileNames names_;
   const int64_t target_file_size_bytes_;
+  const std::optional<int64_t> max_open_bytes_;
   int num_table_columns_ = 0;
   std::optional<int> num_lineage_columns_;
   std::unordered_map<spec::PartitionTuple, OpenFile, spec::PartitionTupleHash, spec::PartitionTupleEqual> open_;
@@ -251,7 +276,7 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
   return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
       std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id, options.is_landing,
-      std::move(partitioner), std::move(metrics), std::move(names), target)));
+      std::move(partitioner), std::move(metrics), std::move(names), target, options.max_open_bytes)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
@@ -262,6 +287,8 @@ Status RowWriter::WriteGrouped(const arrow::RecordBatch& batch, std::span<const 
                                std::vector<RowLocation>* locations) {
   return impl_->WriteGrouped(batch, partitions, locations);
 }
+
+int64_t RowWriter::open_bytes() const { return impl_->open_bytes(); }
 
 Result<std::vector<spec::DataFile>> RowWriter::Finish() { return impl_->Finish(); }
 

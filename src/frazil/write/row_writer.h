@@ -27,6 +27,9 @@ struct RowWriterOptions {
   std::optional<spec::PartitionSpec> spec;
   /// The order that the rows are given in, when it is one of the table's (spec section 6.9).
   std::optional<spec::SortOrderId> sort_order_id;
+  /// The most memory that open row groups may take together. A file is open for each partition that got rows: the largest
+  /// row groups are written out early when they do not fit. None: only `write.parquet.row-group-size-bytes` counts.
+  std::optional<int64_t> max_open_bytes;
   bool is_landing = false;  ///< files get the names of landing files (table::IsLandingFile); `spec` has no fields
 };
 
@@ -56,6 +59,11 @@ class RowWriter {
   /// `partitions` cover the batch and are of the writer's spec.
   Status WriteGrouped(const arrow::RecordBatch& batch, std::span<const PartitionRange> partitions,
                       std::vector<RowLocation>* locations = nullptr);
+
+  /// Memory that the open row groups take, as the allocator counts it; after Write() within `max_open_bytes`, except that
+  /// row groups of less than kMinRowGroupMemory stay open.
+  int64_t open_bytes() const;
+  static constexpr int64_t kMinRowGroupMemory = int64_t{64} << 10;
 
   /// Closes everything. Entries are in the order of RowLocation::file; they are not committed yet, and theirs is the
   /// caller to delete when the commit surely failed.

@@ -70,8 +70,9 @@ class RowWriterTest : public ::testing::Test {
     ASSERT_OK_AND_ASSIGN(const auto loaded, catalog->CreateTable({{"db"}, "t"}, std::move(request)));
     metadata_ = loaded.metadata;
   }
-  std::unique_ptr<RowWriter> Writer(std::shared_ptr<io::FileIO> io = nullptr, Executor* executor = nullptr) {
-    auto writer = RowWriter::Make(io ? io : io_, metadata_, metadata_->schema(), executor);
+  std::unique_ptr<RowWriter> Writer(std::shared_ptr<io::FileIO> io = nullptr, Executor* executor = nullptr,
+                                    RowWriterOptions options = {}) {
+    auto writer = RowWriter::Make(io ? io : io_, metadata_, metadata_->schema(), executor, std::move(options));
     EXPECT_THAT(writer, IsOk());
     return *std::move(writer);
   }
@@ -207,6 +208,63 @@ TEST_F(RowWriterTest, WritesTheSameWithThreads) {
   for (size_t i = 0; i < locations.size(); ++i) {
     EXPECT_EQ(IdsOf(files[locations[i].file])[static_cast<size_t>(locations[i].position)], static_cast<int64_t>(i));
   }
+}
+
+TEST_F(RowWriterTest, RowGroupsOfManyPartitionsStayWithinTheirMemory) {
+  constexpr int64_t kMaxOpen = 2 << 20;
+  Create(Columns(), {{FieldId{1}, FieldId{1000}, "id_bucket", spec::Transform::Bucket(64)}});
+  Executor executor(3);
+  const auto writer = Writer(nullptr, &executor, {.max_open_bytes = kMaxOpen});
+  std::mt19937_64 random(11);
+  std::vector<RowLocation> locations;
+  std::vector<int64_t> expected;
+  for (int batch = 0; batch < 20; ++batch) {
+    std::vector<TestRow> rows;
+    for (int i = 0; i < 10'000; ++i) {
+      expected.push_back(static_cast<int64_t>(random()));
+      rows.push_back({expected.back(), fmt::format("{:x}{:x}", random(), random()), {}});
+    }
+    ASSERT_THAT(writer->Write(*BatchOf(rows), &locations), IsOk());
+    EXPECT_LE(writer->open_bytes(), std::max(kMaxOpen, 64 * RowWriter::kMinRowGroupMemory));
+  }
+  ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
+  EXPECT_EQ(writer->open_bytes(), 0);
+  ASSERT_THAT(files, SizeIs(64));  // row groups are closed, not files
+  size_t num_row_groups = 0;
+  std::vector<std::vector<int64_t>> ids;
+  for (const spec::DataFile& file : files) {
+    ids.push_back(IdsOf(file));
+    EXPECT_EQ(static_cast<int64_t>(ids.back().size()), file.record_count);
+    num_row_groups += file.split_offsets.size();
+  }
+  EXPECT_GT(num_row_groups, 64u);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(ids[locations[i].file][static_cast<size_t>(locations[i].position)], expected[i]) << i;
+  }
+}
+
+TEST_F(RowWriterTest, AMemoryLimitThatOneRowGroupFillsMakesMoreOfThem) {
+  Create(Columns());
+  const auto unlimited = Writer();
+  const auto limited = Writer(nullptr, nullptr, {.max_open_bytes = 1 << 20});
+  std::mt19937_64 random(12);
+  for (int batch = 0; batch < 20; ++batch) {
+    std::vector<TestRow> rows;
+    for (int i = 0; i < 10'000; ++i)
+      rows.push_back({static_cast<int64_t>(random()), fmt::format("{:x}", random()), {}});
+    const auto rows_of_batch = BatchOf(rows);
+    ASSERT_THAT(unlimited->Write(*rows_of_batch), IsOk());
+    ASSERT_THAT(limited->Write(*rows_of_batch), IsOk());
+    EXPECT_LE(limited->open_bytes(), 1 << 20);
+  }
+  EXPECT_GT(unlimited->open_bytes(), 1 << 20);
+  ASSERT_OK_AND_ASSIGN(const auto one, unlimited->Finish());
+  ASSERT_OK_AND_ASSIGN(const auto many, limited->Finish());
+  ASSERT_THAT(one, SizeIs(1));
+  ASSERT_THAT(many, SizeIs(1));
+  EXPECT_THAT(one[0].split_offsets, SizeIs(1));
+  EXPECT_GT(many[0].split_offsets.size(), 1u);
+  EXPECT_EQ(IdsOf(one[0]), IdsOf(many[0]));
 }
 
 TEST_F(RowWriterTest, RefusesANullInARequiredColumn) {
