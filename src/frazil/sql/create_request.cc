@@ -122,6 +122,12 @@ Error ColumnNotFound(const std::string& name, const std::string& table, const sp
 }
 
 Result<spec::CreateTableRequest> CreateRequestOf(const statement::CreateTable& create) {
+  if (const auto connector = create.properties.find("connector"); connector != create.properties.end()) {
+    return tl::unexpected<Error>(
+        Error(ErrorCode::kNotSupported, fmt::format("tables over topics are not supported yet: {}, 'connector' = '{}'",
+                                                    NameText(create.name), connector->second))
+            .WithHint("a pipeline of the configuration writes a topic into a table"));
+  }
   spec::CreateTableRequest request;
   FRAZIL_ASSIGN(request.schema, SchemaOf(create));
   FRAZIL_ASSIGN(request.partition_spec, PartitioningOf(create, *request.schema));

@@ -61,6 +61,13 @@ Result<Statement> LikeOf(statement::CreateTable create, const Node& node, const 
   return statement::CreateTableLike{std::move(clauses), std::move(like)};
 }
 
+/// `WITH ('connector' = ...)`: a query would name what it defines.
+bool IsOptionList(const std::string& text) {
+  std::vector<Token> tokens = Tokenize(text);
+  std::erase_if(tokens, IsBlank);
+  return tokens.size() > 1 && IsWord(tokens[0], "WITH") && IsSymbol(tokens[1], "(");
+}
+
 Result<Statement> StatementOf(const Node& node, const std::string& source) {
   TreeReader reader(source);
   if (node.is_type<create_table>()) {
@@ -71,6 +78,9 @@ Result<Statement> StatementOf(const Node& node, const std::string& source) {
     const Node* query = Child<as_query>(node);
     const bool may_create = Child<replace_word>(node) == nullptr;
     const bool may_replace = !may_create || Child<or_replace>(node) != nullptr;
+    if (query != nullptr && IsOptionList(Child<query_text>(*query)->string())) {
+      return statement::NotBuilt{"CREATE TABLE ... WITH (...)"};
+    }
     if (query != nullptr || may_replace) {
       std::string text = query == nullptr ? "" : Child<query_text>(*query)->string();
       return statement::CreateTableAs{std::move(create), std::move(text), may_create, may_replace};
@@ -84,9 +94,14 @@ Result<Statement> StatementOf(const Node& node, const std::string& source) {
 
 /// Statements of ours that are not built yet, by their leading words.
 std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
+  std::vector<Token> tokens = Tokenize(source);
+  std::erase_if(tokens, IsBlank);
+  const size_t size = tokens.size();
+  if (size > 2 && IsWord(tokens[size - 2], "WITH") && IsWord(tokens[size - 1], "TAIL")) {
+    return statement::NotBuilt{"SELECT ... WITH TAIL"};
+  }
   std::vector<std::string> words;
-  for (const Token& token : Tokenize(source)) {
-    if (IsBlank(token)) continue;
+  for (const Token& token : tokens) {
     if (token.kind != TokenKind::kWord || words.size() >= 4) break;
     words.push_back(std::string(token.text));
     std::transform(words.back().begin(), words.back().end(), words.back().begin(), ::toupper);

@@ -152,6 +152,8 @@ TEST(Statement, ParsesMerge) {
 TEST(Statement, ParsesTablesMadeOfOthers) {
   auto create = Parsed<statement::CreateTableAs>("create table t using iceberg partitioned by (a) as select 1 as a");
   EXPECT_EQ(create.query, "select 1 as a");
+  EXPECT_EQ(Parsed<statement::CreateTableAs>("create table t as with x as (select 1 as a) select * from x").query,
+            "with x as (select 1 as a) select * from x");
   EXPECT_EQ(create.table.partitioning.size(), 1u);
   EXPECT_FALSE(create.may_replace);
   EXPECT_TRUE(Parsed<statement::CreateTableAs>("create or replace table t (a int)").may_replace);
@@ -166,7 +168,10 @@ TEST(Statement, NamesWhatIsNotBuiltYet) {
       {"merge with schema evolution into t using u on true when matched then delete", "WITH SCHEMA EVOLUTION"},
       {"create view v as select 1", "CREATE VIEW"},
       {"create or replace view v as select 1", "CREATE VIEW"},
-      {"create table t cluster by (a)", "CREATE TABLE ... cluster by (a)"}};
+      {"create table t cluster by (a)", "CREATE TABLE ... cluster by (a)"},
+      {"create table t (a int) with ('connector' = 'kafka')", "CREATE TABLE ... WITH (...)"},
+      {"select * from a.t with tail", "SELECT ... WITH TAIL"},
+      {"select * from a.t WITH /* what came since */ TAIL -- now", "SELECT ... WITH TAIL"}};
   for (const auto& [text, what] : cases) EXPECT_EQ(Parsed<statement::NotBuilt>(text).what, what);
 }
 
