@@ -1,4 +1,5 @@
 #include <atomic>
+#include <mutex>
 
 #include <arrow/c/bridge.h>
 #include <arrow/record_batch.h>
@@ -19,6 +20,7 @@
 #include "duckdb/main/database_manager.hpp"
 #include "duckdb/main/query_result.hpp"
 #include "duckdb/main/settings.hpp"
+#include "duckdb/main/stream_query_result.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
 #include "duckdb/parser/expression/subquery_expression.hpp"
 #include "duckdb/parser/parsed_data/copy_info.hpp"
@@ -208,6 +210,7 @@ class EngineResult final : public QueryResult {
     bool has_rows = rows->properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
     if (!has_rows) {
       auto chunk = rows->Fetch();
+      if (rows->HasError()) return tl::unexpected<Error>(result->explain_(rows->GetErrorObject()));
       if (rows->properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS && chunk && chunk->size() == 1) {
         result->message_ = chunk->GetValue(0, 0).ToString() + " rows";
       }
@@ -238,7 +241,8 @@ class EngineResult final : public QueryResult {
     if (!rows) return std::shared_ptr<arrow::RecordBatch>();
     try {
       while (true) {
-        auto chunk = rows->Fetch();
+        RunUntilReady(*rows);
+        auto chunk = rows->HasError() ? nullptr : rows->Fetch();
         if (rows->HasError()) return tl::unexpected<Error>(explain_(rows->GetErrorObject()));
         if (!chunk) {
           rows.reset();
@@ -259,6 +263,18 @@ class EngineResult final : public QueryResult {
 
  private:
   EngineResult() = default;
+
+  /// What Fetch() would do first. When a thread fails DuckDB interrupts the others, and Fetch() that sees this before the
+  /// failure ends the query, the failure with it, and tells of a cancel. From here the query is still there to be asked.
+  static void RunUntilReady(duckdb::QueryResult& rows) {
+    if (rows.type != duckdb::QueryResultType::STREAM_RESULT || rows.HasError()) return;
+    auto& stream = rows.Cast<duckdb::StreamQueryResult>();
+    while (stream.IsOpen()) {
+      const duckdb::StreamExecutionResult state = stream.ExecuteTask();
+      if (duckdb::StreamQueryResult::IsChunkReady(state)) return;
+      if (state == duckdb::StreamExecutionResult::BLOCKED) stream.WaitForTask();
+    }
+  }
 
   unique_ptr<duckdb::DataChunk> Converted(duckdb::DataChunk& chunk) const {
     auto converted = duckdb::make_uniq<duckdb::DataChunk>();
@@ -386,6 +402,8 @@ class DuckEngine final : public Engine {
   }
 
   void Interrupt() override {
+    // As one: else the next query could be interrupted without having been asked to.
+    const std::lock_guard lock(interrupt_mutex_);
     is_interrupt_asked_ = true;
     connection_->Interrupt();
   }
@@ -394,7 +412,10 @@ class DuckEngine final : public Engine {
   /// Runs a query that leaves `room` bytes of the engine's memory to others.
   Result<std::unique_ptr<QueryResult>> RunWithout(int64_t room, const std::string& query) {
     CloseOpenRows();
-    is_interrupt_asked_ = false;
+    {
+      const std::lock_guard lock(interrupt_mutex_);
+      is_interrupt_asked_ = false;
+    }
     try {
       LimitMemory(room);
       for (const auto& [name, catalog] : resolver_.catalogs()) {
@@ -411,6 +432,9 @@ class DuckEngine final : public Engine {
                       ? SendUnordered(std::move(statements.back()))
                       : SendAsSpark(std::move(statements.back()));
       if (rows->HasError()) return Failed(rows->GetErrorObject(), query);
+      // DuckDB forgets an interrupt that comes before it begins to plan.
+      const bool has_rows = rows->properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
+      if (has_rows && is_interrupt_asked_) return Fail(ErrorCode::kShuttingDown, "query cancelled");
       auto open = std::make_shared<OpenRows>();
       open->rows = std::move(rows);
       open_ = open;
@@ -514,6 +538,7 @@ class DuckEngine final : public Engine {
   std::unique_ptr<duckdb::DuckDB> database_;
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;
+  std::mutex interrupt_mutex_;
   std::atomic<bool> is_interrupt_asked_ = false;  ///< since the running query began
 };
 

@@ -475,6 +475,22 @@ TEST_F(SessionTest, ConcurrentDeletesMissNothing) {
   EXPECT_THAT(Query("select id from demo.products"), RowsAre("1"));
 }
 
+// DuckDB interrupts the other threads of a query when one fails: that is no cancel, and the failure is what is told.
+TEST_F(SessionTest, AFailureInAnyThreadIsToldAndNotTakenForACancel) {
+  Do("create table demo.e using iceberg as select range as i from range(3000)");
+  for (int file = 1; file < 6; ++file) {
+    Do(fmt::format("insert into demo.e select range from range({}, {})", 3000 * file, 3000 * file + 3000));
+  }
+  for (int run = 0; run < 40; ++run) {
+    const int row = 450 * run;
+    const std::string query =
+        fmt::format("select case when i = {0} then error('row {0} is bad') else i end from demo.e", row);
+    EXPECT_THAT(ErrorOf(query), HasSubstr(fmt::format("row {} is bad", row)));
+    EXPECT_THAT(ErrorOf("insert into demo.e " + query), HasSubstr(fmt::format("row {} is bad", row)));
+  }
+  EXPECT_THAT(Query("select count(*) from demo.e"), RowsAre("18000"));
+}
+
 constexpr char kMemoryOfQueries[] = "select memory_limit from pragma_database_size() where database_name = 'memory'";
 
 TEST_F(SessionTest, AQueryWhoseRowsAreWrittenLeavesMemoryForThat) {
