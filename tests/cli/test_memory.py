@@ -15,7 +15,7 @@ LIMIT_MB = 256
 def sources(tmp_path_factory):
     """The same rows as Parquet and as CSV; what they hold does not compress well, and nothing of it repeats."""
     folder = tmp_path_factory.mktemp("sources")
-    rows = f"SELECT i AS id, md5(i::VARCHAR) AS name, i * 1.5 AS price, TIMESTAMP '2026-01-01' + to_seconds(i) AS at FROM range({ROWS}) t(i)"
+    rows = f"SELECT i AS id, md5(i::VARCHAR) AS name, i * 1.5 AS price, TIMESTAMP '2026-01-01' + to_seconds(i) AS moment FROM range({ROWS}) t(i)"
     for kind in ("parquet", "csv"):
         subprocess.run([needed("FRAZIL_BIN"), "-q", "sql", "-e", f"COPY ({rows}) TO '{folder}/rows.{kind}'"], check=True, cwd=folder,
                        env={"FRAZIL_HOME": str(folder / "home"), "PATH": "/usr/bin:/bin"}, stdin=subprocess.DEVNULL)
@@ -26,10 +26,10 @@ def sources(tmp_path_factory):
 @pytest.mark.parametrize("partitions", [1, 64])
 def test_loading_files_stays_below_the_limit(home, sources, kind, partitions):
     home.sql("CREATE NAMESPACE IF NOT EXISTS shop")
-    home.sql("CREATE TABLE shop.rows (id bigint, name string, price double, at timestamp) USING iceberg"
+    home.sql("CREATE TABLE shop.loaded (id bigint, name string, price double, moment timestamp) USING iceberg"
              + (f" PARTITIONED BY (bucket({partitions}, id))" if partitions > 1 else ""))
     process = subprocess.Popen([needed("FRAZIL_BIN"), "-q", "--memory-limit", f"{LIMIT_MB}MB", "sql", "-e",
-                                f"INSERT INTO shop.rows SELECT * FROM read_{kind}('{sources}/rows.{kind}')"],
+                                f"INSERT INTO shop.loaded SELECT * FROM read_{kind}('{sources}/rows.{kind}')"],
                                env=home.environment(), cwd=home.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     memory = Memory(process.pid)
@@ -42,7 +42,7 @@ def test_loading_files_stays_below_the_limit(home, sources, kind, partitions):
     print(peak)
     assert 0 < peak["anonymous_mb"] <= LIMIT_MB, peak
     assert 0 < peak["resident_mb"] <= LIMIT_MB, peak  # with the pages of the libraries
-    found = home.sql("SELECT count(*) AS n, count(DISTINCT id) AS ids, min(name) AS name FROM shop.rows")[0]
+    found = home.sql("SELECT count(*) AS n, count(DISTINCT id) AS ids, min(name) AS name FROM shop.loaded")[0]
     assert found["n"] == found["ids"] == ROWS
-    files = home.sql("SELECT count(*) AS n FROM shop.rows.files")[0]["n"]
+    files = home.sql("SELECT count(*) AS n FROM shop.loaded.files")[0]["n"]
     assert files == partitions  # many partitions make no more files: row groups are closed early
