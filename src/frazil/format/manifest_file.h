@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,24 @@ namespace frazil::format {
 Result<std::vector<spec::ManifestEntry>> ReadManifest(const io::FileIO& io, const spec::ManifestFile& manifest,
                                                       const std::vector<spec::PartitionSpec>& specs,
                                                       const spec::Schema& schema);
+
+/// The same, some entries at a time: in memory a manifest is up to a hundred times as large as its file. One thread.
+class ManifestReader {
+ public:
+  /// `specs` and `schema` must outlive it.
+  static Result<std::unique_ptr<ManifestReader>> Open(const io::FileIO& io, const spec::ManifestFile& manifest,
+                                                      const std::vector<spec::PartitionSpec>& specs,
+                                                      const spec::Schema& schema);
+  ~ManifestReader();
+
+  /// The entries that follow, which the caller may move away; none at the end. Valid until the next call.
+  Result<std::span<spec::ManifestEntry>> Next();
+
+ private:
+  class Impl;
+  explicit ManifestReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
 
 /// As above from bytes, without a table: the spec comes from the file's own header, nothing is inherited, and what the
 /// bytes leave out stays out. For `inspect` and fuzzing.

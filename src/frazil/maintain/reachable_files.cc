@@ -40,10 +40,10 @@ Status ReachableWalk::Walk(const spec::TableMetadata& metadata, const spec::Snap
   FRAZIL_ASSIGN(const table::ManifestList list, table_.manifests().List(snapshot));
   for (const spec::ManifestFile& manifest : *list) {
     if (told_.contains(manifest.manifest_path)) continue;
-    FRAZIL_ASSIGN(const table::ManifestEntries entries, table_.manifests().Entries(manifest, metadata));
-    for (const spec::ManifestEntry& entry : *entries) {
+    FRAZIL_TRY(table_.manifests().ForEachEntry(manifest, metadata, [&](const spec::ManifestEntry& entry) -> Status {
       if (entry.is_live()) take(entry.data_file.file_path, KindOf(entry.data_file));
-    }
+      return {};
+    }));
     take(manifest.manifest_path, FileKind::kManifest);
     told_.insert(manifest.manifest_path);
   }

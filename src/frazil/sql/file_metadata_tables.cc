@@ -29,13 +29,17 @@ class EntryRows final : public DatumRows {
   Result<std::vector<DatumRow>> Next() override {
     std::vector<DatumRow> rows;
     while (rows.size() < kRowsAtOnce) {
-      if (entries_ == nullptr || next_entry_ == entries_->size()) {
+      if (entries_.empty()) {
+        if (walk_) {
+          FRAZIL_ASSIGN(entries_, walk_->Next());
+        }
+        if (!entries_.empty()) continue;
         if (next_manifest_ == manifests_.size()) break;
-        FRAZIL_ASSIGN(entries_, table_->manifests().Entries(manifests_[next_manifest_++], *table_->metadata()));
-        next_entry_ = 0;
+        FRAZIL_ASSIGN(walk_, table_->manifests().Walk(manifests_[next_manifest_++], *table_->metadata()));
         continue;
       }
-      if (auto row = make_((*entries_)[next_entry_++])) rows.push_back(*std::move(row));
+      if (auto row = make_(entries_.front())) rows.push_back(*std::move(row));
+      entries_ = entries_.subspan(1);
     }
     return rows;
   }
@@ -45,8 +49,8 @@ class EntryRows final : public DatumRows {
   std::vector<spec::ManifestFile> manifests_;
   MakeRow make_;
   size_t next_manifest_ = 0;
-  table::ManifestEntries entries_;
-  size_t next_entry_ = 0;
+  std::optional<table::EntryWalk> walk_;
+  std::span<const spec::ManifestEntry> entries_;  // that the walk has given
 };
 
 Result<std::vector<spec::ManifestFile>> ManifestsIn(const table::Table& table, const ManifestScope& scope) {
@@ -179,9 +183,8 @@ Result<std::vector<DatumRow>> PartitionRows(const table::Table& table, std::opti
   std::vector<const spec::PartitionTuple*> order;
   FRAZIL_ASSIGN(const auto manifests, ManifestsOf(table, snapshot));
   for (const spec::ManifestFile& manifest : manifests) {
-    FRAZIL_ASSIGN(const table::ManifestEntries entries, table.manifests().Entries(manifest, metadata));
-    for (const spec::ManifestEntry& entry : *entries) {
-      if (!entry.is_live()) continue;
+    FRAZIL_TRY(table.manifests().ForEachEntry(manifest, metadata, [&](const spec::ManifestEntry& entry) -> Status {
+      if (!entry.is_live()) return {};
       Datum partition =
           UnifiedPartition(files.partition_type(), metadata, entry.data_file.spec_id, entry.data_file.partition);
       spec::PartitionTuple key;
@@ -193,7 +196,8 @@ Result<std::vector<DatumRow>> PartitionRows(const table::Table& table, std::opti
         at->second.spec_id = entry.data_file.spec_id.value();
       }
       at->second.Add(entry.data_file, entry.snapshot_id ? metadata.FindSnapshot(*entry.snapshot_id) : nullptr);
-    }
+      return {};
+    }));
   }
   std::vector<DatumRow> rows;
   for (const spec::PartitionTuple* key : order) {

@@ -48,13 +48,17 @@ class PositionDeleteRows final : public DatumRows {
  private:
   Result<bool> OpenNextFile() {
     while (true) {
-      if (entries_ == nullptr || next_entry_ == entries_->size()) {
+      if (entries_.empty()) {
+        if (walk_) {
+          FRAZIL_ASSIGN(entries_, walk_->Next());
+        }
+        if (!entries_.empty()) continue;
         if (next_manifest_ == manifests_.size()) return false;
-        FRAZIL_ASSIGN(entries_, table_->manifests().Entries(manifests_[next_manifest_++], *table_->metadata()));
-        next_entry_ = 0;
+        FRAZIL_ASSIGN(walk_, table_->manifests().Walk(manifests_[next_manifest_++], *table_->metadata()));
         continue;
       }
-      const spec::ManifestEntry& entry = (*entries_)[next_entry_++];
+      const spec::ManifestEntry& entry = entries_.front();
+      entries_ = entries_.subspan(1);
       if (!entry.is_live() || entry.data_file.content != spec::FileContent::kPositionDeletes) continue;
       file_ = &entry.data_file;
       if (file_->is_deletion_vector()) {
@@ -116,9 +120,9 @@ class PositionDeleteRows final : public DatumRows {
   const bool has_content_offset_;
   std::vector<spec::ManifestFile> manifests_;
   size_t next_manifest_ = 0;
-  table::ManifestEntries entries_;
-  size_t next_entry_ = 0;
-  const spec::DataFile* file_ = nullptr;  // of entries_
+  std::optional<table::EntryWalk> walk_;
+  std::span<const spec::ManifestEntry> entries_;  // that the walk has given
+  const spec::DataFile* file_ = nullptr;          // of entries_
   table::VectorReader vectors_;
   std::vector<int64_t> positions_;
   size_t next_position_ = 0;

@@ -18,8 +18,11 @@ Result<std::vector<std::string>> FilesOf(const table::Table& table) {
     paths.insert(snapshot.manifest_list);
     for (const spec::ManifestFile& manifest : *list) {
       if (!paths.insert(manifest.manifest_path).second) continue;
-      FRAZIL_ASSIGN(table::ManifestEntries entries, table.manifests().Entries(manifest, *table.metadata()));
-      for (const spec::ManifestEntry& entry : *entries) paths.insert(entry.data_file.file_path);
+      FRAZIL_TRY(
+          table.manifests().ForEachEntry(manifest, *table.metadata(), [&](const spec::ManifestEntry& entry) -> Status {
+            paths.insert(entry.data_file.file_path);
+            return {};
+          }));
     }
   }
   for (const spec::StatisticsFile& file : table.metadata()->statistics) paths.insert(file.statistics_path);

@@ -7,10 +7,9 @@ Status VisitLiveDataFiles(const Table& table, const spec::Snapshot& snapshot,
   FRAZIL_ASSIGN(const ManifestList list, table.manifests().List(snapshot));
   for (const spec::ManifestFile& manifest : *list) {
     if (manifest.content != spec::ManifestContent::kData || !manifest.has_live_files()) continue;
-    FRAZIL_ASSIGN(const ManifestEntries entries, table.manifests().Entries(manifest, *table.metadata()));
-    for (const spec::ManifestEntry& entry : *entries) {
-      if (entry.is_live()) FRAZIL_TRY(visit(entry.data_file));
-    }
+    FRAZIL_TRY(table.manifests().ForEachEntry(manifest, *table.metadata(), [&](const spec::ManifestEntry& entry) {
+      return entry.is_live() ? visit(entry.data_file) : Status();
+    }));
   }
   return {};
 }

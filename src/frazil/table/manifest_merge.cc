@@ -64,10 +64,10 @@ Result<std::vector<spec::ManifestFile>> MergeManifests(ManifestCache& cache, Man
           continue;
         }
         ++num_replaced;
-        FRAZIL_ASSIGN(const ManifestEntries old, cache.Entries(row, metadata));
-        for (const spec::ManifestEntry& entry : *old) {
+        FRAZIL_TRY(cache.ForEachEntry(row, metadata, [&](const spec::ManifestEntry& entry) -> Status {
           if (entry.is_live()) entries.push_back(AsExisting(entry));
-        }
+          return {};
+        }));
       }
       FRAZIL_ASSIGN(auto written, sink.Write(metadata, spec_id, bin.front().content, entries, commit_sequence));
       std::move(written.begin(), written.end(), std::back_inserter(merged));

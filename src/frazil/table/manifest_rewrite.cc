@@ -74,11 +74,11 @@ Result<std::vector<spec::ManifestFile>> ManifestRewritePlan::Write(ManifestCache
   const auto& replaced = content == spec::ManifestContent::kData ? data_ : deletes_;
   std::vector<spec::ManifestEntry> entries;
   for (const spec::ManifestFile& row : replaced) {
-    FRAZIL_ASSIGN(const ManifestEntries old, cache.Entries(row, metadata));
     const size_t before = entries.size();
-    for (const spec::ManifestEntry& entry : *old) {
+    FRAZIL_TRY(cache.ForEachEntry(row, metadata, [&](const spec::ManifestEntry& entry) -> Status {
       if (entry.is_live()) entries.push_back(AsExisting(entry));
-    }
+      return {};
+    }));
     const auto num_live = static_cast<int64_t>(entries.size() - before);
     if (row.added_files_count && row.existing_files_count &&
         num_live != int64_t{*row.added_files_count} + *row.existing_files_count) {

@@ -55,10 +55,13 @@ Result<bool> HeadDescendsFrom(const Table& table, const spec::Snapshot& head, sp
     if (manifest.added_snapshot_id == wanted) return true;
   }
   for (const spec::ManifestFile& manifest : *manifests) {
-    FRAZIL_ASSIGN(const ManifestEntries entries, table.manifests().Entries(manifest, *table.metadata()));
-    for (const spec::ManifestEntry& entry : *entries) {
-      if (entry.is_live() && entry.snapshot_id == wanted) return true;
-    }
+    bool is_found = false;
+    FRAZIL_TRY(
+        table.manifests().ForEachEntry(manifest, *table.metadata(), [&](const spec::ManifestEntry& entry) -> Status {
+          is_found |= entry.is_live() && entry.snapshot_id == wanted;
+          return {};
+        }));
+    if (is_found) return true;
   }
   return false;
 }

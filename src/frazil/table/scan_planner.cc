@@ -71,14 +71,13 @@ class EntryWalk {
       ++counts_.skipped_manifests;
       return {};
     }
-    FRAZIL_ASSIGN(const ManifestEntries entries, table_.manifests().Entries(manifest, metadata_));
     const bool is_data = manifest.content == spec::ManifestContent::kData;
-    for (const spec::ManifestEntry& entry : *entries) {
-      if (!entry.is_live()) continue;
+    return table_.manifests().ForEachEntry(manifest, metadata_, [&](const spec::ManifestEntry& entry) -> Status {
+      if (!entry.is_live()) return {};
       if (!expr::PartitionMatches(partitions, entry.data_file.partition, *spec, *schema_) ||
           (is_data && !expr::FileMayMatch(filter_, entry.data_file, *schema_))) {
         counts_.skipped_files += is_data ? 1 : 0;
-        continue;
+        return {};
       }
       if ((entry.data_file.content == spec::FileContent::kData) != is_data) {
         return Fail(ErrorCode::kInvalidTable, "manifest {} lists a file of other content: {}", manifest.manifest_path,
@@ -93,8 +92,8 @@ class EntryWalk {
       } else {
         deletes.push_back({entry.data_file, sequence});
       }
-    }
-    return {};
+      return {};
+    });
   }
 
   const expr::ExpressionPtr& ProjectedOn(const spec::PartitionSpec& spec) {

@@ -235,13 +235,13 @@ Status SnapshotProducer::CompleteCounts(const spec::TableMetadata& metadata, spe
       row.existing_rows_count && row.deleted_rows_count) {
     return {};
   }
-  FRAZIL_ASSIGN(const ManifestEntries entries, cache_.Entries(row, metadata));
   int32_t files[3] = {};
   int64_t rows[3] = {};
-  for (const spec::ManifestEntry& entry : *entries) {
+  FRAZIL_TRY(cache_.ForEachEntry(row, metadata, [&](const spec::ManifestEntry& entry) -> Status {
     ++files[static_cast<size_t>(entry.status)];
     rows[static_cast<size_t>(entry.status)] += entry.data_file.record_count;
-  }
+    return {};
+  }));
   const auto existing = static_cast<size_t>(spec::EntryStatus::kExisting);
   const auto added = static_cast<size_t>(spec::EntryStatus::kAdded);
   const auto deleted = static_cast<size_t>(spec::EntryStatus::kDeleted);
