@@ -146,6 +146,25 @@ def test_orphans_are_listed_then_deleted(events):
     assert done.returncode == 1 and "less than 24 hours" in done.stderr and young.exists()
 
 
+def test_a_view_of_files_stands_for_a_listing(events):
+    """As Spark's file_list_view: the view's word counts for what is there and how old it is."""
+    listed, unlisted = orphan(events), orphan(events, "unlisted.parquet")
+    folder = f"{events.metadata(TABLE)['location']}/data"
+    before = rows(events)
+    done = events.run("sql", "-q", "-o", "jsonl", "-f", "-", input=f"""
+        CREATE TEMP VIEW inventory AS
+          SELECT '{folder}/' || name AS file_path, TIMESTAMP '2026-01-01 00:00:00' AS last_modified
+          FROM (VALUES ('lost.parquet'), ('_SUCCESS'), ('../metadata/x.json'), ('young.parquet')) files(name)
+          WHERE name <> 'young.parquet'
+          UNION ALL SELECT '{folder}/young.parquet', TIMESTAMP '2999-01-01 00:00:00'
+          UNION ALL SELECT file_path, TIMESTAMP '2026-01-01 00:00:00' FROM {TABLE}.data_files;
+        CALL system.remove_orphan_files(table => '{TABLE}', file_list_view => 'inventory');
+        """)
+    assert [row["orphan_file_location"] for row in frames(done)] == [f"{folder}/lost.parquet"]
+    assert not listed.exists() and unlisted.exists()
+    assert rows(events) == before
+
+
 def test_only_orphans_that_were_shown_are_deleted(events):
     first, second = orphan(events, "first.parquet"), orphan(events, "second.parquet")
     events.run("clean-orphans", TABLE)
@@ -255,6 +274,7 @@ def test_a_run_of_everything_in_order_and_its_history(events):
 def test_explain_says_why(events):
     [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=2", "-o", "jsonl", "-q"))
     assert row["chosen"] is True and row["candidates"] == 20 and row["reason"]
+    assert row["partition"] == "unpartitioned"
     [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=1000", "-o", "jsonl", "-q"))
     assert row["chosen"] is False and row["reason"]
 

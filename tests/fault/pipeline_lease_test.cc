@@ -16,6 +16,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 /// A world whose store fails as a test says.
 struct FaultyStore {
@@ -47,6 +48,38 @@ TEST(PipelineLease, IsHeldWhileItRunsAndNoLonger) {
   ASSERT_THAT(store.world.Run(), IsOk());
   EXPECT_GT(num_polls, 0);
   EXPECT_THAT(store.Leases(), IsEmpty());
+}
+
+TEST(PipelineLease, MovesWithItsTable) {
+  FaultyStore store;
+  store.world.Append({{1, "a", ""}, {2, "b", ""}});
+  const std::string new_place = "memory:/moved";
+  std::vector<std::string> taken;
+  store.decide = [&](std::string_view operation, const std::string& path) -> Status {
+    if (operation == "create" && path.find("/_frazil/leases/") != std::string::npos) taken.push_back(path);
+    return {};
+  };
+  bool has_moved = false;
+  store.world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll" || std::exchange(has_moved, true)) return {};
+    EXPECT_THAT(store.Leases(), SizeIs(1));
+    table::Table other = store.world.Table();
+    return table::CommitUpdates(
+        other,
+        [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+          return std::vector<spec::TableUpdate>{spec::update::SetLocation{new_place}};
+        },
+        *store.world.clock);
+  });
+  const std::string old_place = store.world.Table().metadata()->location;
+  ASSERT_THAT(store.world.Run(), IsOk());
+  ASSERT_TRUE(has_moved);
+  ASSERT_FALSE(taken.empty());
+  EXPECT_THAT(taken.front(), StartsWith(old_place));
+  EXPECT_THAT(taken.back(), StartsWith(new_place));
+  EXPECT_THAT(store.Leases(), IsEmpty());
+  EXPECT_THAT(*store.files->List(old_place + "/_frazil/leases"), IsEmpty());
+  store.world.ExpectComplete();
 }
 
 // Of a role that may write data, and nothing else.

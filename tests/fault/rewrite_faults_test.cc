@@ -26,7 +26,8 @@ using ::testing::SizeIs;
 const std::map<std::string, std::string> kV3 = {{"format-version", "3"}};
 const std::map<std::string, std::string> kV2 = {{"format-version", "2"}};
 
-Status DeleteByEquality(table::Table& table, const std::set<int64_t>& ids, Clock& clock) {
+Status DeleteByEquality(table::Table& table, const std::set<int64_t>& ids, Clock& clock,
+                        const std::string& branch = spec::kMainBranch) {
   return test::CommitFiles(
       table,
       [&](table::LiveFiles& live) -> Status {
@@ -34,7 +35,7 @@ Status DeleteByEquality(table::Table& table, const std::set<int64_t>& ids, Clock
         live.delete_files.push_back({std::move(file), spec::SequenceNumber{0}});
         return {};
       },
-      clock);
+      clock, spec::Operation::kOverwrite, branch);
 }
 
 expr::ExpressionPtr IdBelow(int64_t id) {
@@ -42,8 +43,8 @@ expr::ExpressionPtr IdBelow(int64_t id) {
                                    spec::Value(id));
 }
 
-int64_t CountEqualityDeletes(const table::Table& table) {
-  const table::LiveFiles live = LiveOf(table);
+int64_t CountEqualityDeletes(const table::Table& table, const std::string& branch = spec::kMainBranch) {
+  const table::LiveFiles live = LiveOf(table, branch);
   return std::count_if(live.delete_files.begin(), live.delete_files.end(), [](const table::LiveDelete& file) {
     return file.file.content == spec::FileContent::kEqualityDeletes;
   });
@@ -85,6 +86,53 @@ TEST_P(RewriteFaultsInVersion, WithoutTheStartingSequenceNumberAnEqualityDeleteI
   ASSERT_THAT(outcome, IsOk());
   EXPECT_TRUE(outcome->snapshot_id);
   EXPECT_THAT(IdsOf(table.table), ElementsAre(1, 3));
+}
+
+TEST_P(RewriteFaultsInVersion, AnEqualityDeleteThatCameToABranchDuringItsRewriteStaysInForceThere) {
+  for (const bool keeps_sequence_number : {true, false}) {
+    SCOPED_TRACE(keeps_sequence_number ? "starting sequence number" : "the commit's");
+    MemoryTable table(Partitioning::kNone, {{"format-version", GetParam()}});
+    ASSERT_THAT(index::ForeignInsert(table.table, Rows(1, 4), table.clock), IsOk());
+    ASSERT_THAT(BranchOff(table, "audit"), IsOk());
+    RewriteOptions options = AllFiles();
+    options.branch = "audit";
+    options.remove_dangling_deletes = true;
+    const auto paused = PausedRewrite::Start(table.table, options);
+    ASSERT_THAT(paused, IsOk());
+    table::Table other = table.Other();
+    ASSERT_THAT(DeleteByEquality(other, {2}, table.clock, "audit"), IsOk());
+    ASSERT_EQ(IdsOf(other), (std::vector<int64_t>{1, 2, 3})) << "main is another one";
+    const auto outcome = paused->Commit(table.table, table.clock,
+                                        {.branch = "audit", .use_starting_sequence_number = keeps_sequence_number});
+    ASSERT_THAT(outcome, IsOk());
+    EXPECT_TRUE(outcome->snapshot_id);
+    EXPECT_THAT(IdsOf(table.table, "audit"), ElementsAre(1, 3));
+    EXPECT_THAT(IdsOf(table.table), ElementsAre(1, 2, 3));
+    EXPECT_EQ(CountEqualityDeletes(table.table, "audit"), 1);
+    // And after the next rewrite, which evaluates it.
+    ASSERT_THAT(RewriteDataFiles(table.table, options, {.clock = &table.clock}), IsOk());
+    EXPECT_THAT(IdsOf(table.table, "audit"), ElementsAre(1, 3));
+    EXPECT_EQ(CountEqualityDeletes(table.table, "audit"), 0);
+  }
+}
+
+// Sequence numbers are the table's: that of the delete is higher than those of the branch's files.
+TEST_P(RewriteFaultsInVersion, AnEqualityDeleteThatCameToMainHidesNothingOfABranchThatIsRewritten) {
+  MemoryTable table(Partitioning::kNone, {{"format-version", GetParam()}});
+  ASSERT_THAT(index::ForeignInsert(table.table, Rows(1, 4), table.clock), IsOk());
+  ASSERT_THAT(BranchOff(table, "audit"), IsOk());
+  RewriteOptions options = AllFiles();
+  options.branch = "audit";
+  const auto paused = PausedRewrite::Start(table.table, options);
+  ASSERT_THAT(paused, IsOk());
+  table::Table other = table.Other();
+  ASSERT_THAT(DeleteByEquality(other, {2}, table.clock), IsOk());
+  const auto outcome = paused->Commit(table.table, table.clock, {.branch = "audit"});
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_TRUE(outcome->snapshot_id);
+  EXPECT_THAT(IdsOf(table.table, "audit"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(IdsOf(table.table), ElementsAre(1, 3));
+  EXPECT_EQ(CountEqualityDeletes(table.table, "audit"), 0);
 }
 
 TEST_P(RewriteFaultsInVersion, EqualityDeletesBeforeARewriteAreEvaluated) {

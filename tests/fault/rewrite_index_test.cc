@@ -16,6 +16,16 @@ namespace {
 
 using ::testing::IsEmpty;
 
+/// Every row once, with the value that it should have.
+void ExpectRows(table::Table& table, const std::map<int64_t, std::string>& expected) {
+  ASSERT_THAT(table.Refresh(), IsOk());
+  std::map<int64_t, std::string> found;
+  const std::vector<LiveRow> rows = *index::ReadLiveRows(table);
+  for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
+  EXPECT_EQ(found, expected);
+  EXPECT_THAT(test::Violations(table), IsEmpty());
+}
+
 class RewriteIndex : public ::testing::TestWithParam<Partitioning> {};
 
 TEST_P(RewriteIndex, FollowsRewritesThatRaceWithUpserts) {
@@ -43,12 +53,7 @@ TEST_P(RewriteIndex, FollowsRewritesThatRaceWithUpserts) {
     ASSERT_THAT(pipeline.Commit(changes), IsOk());
   };
   const auto check = [&] {
-    ASSERT_THAT(table.table.Refresh(), IsOk());
-    std::map<int64_t, std::string> found;
-    const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
-    for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
-    EXPECT_EQ(found, expected);
-    EXPECT_THAT(test::Violations(table.table), IsEmpty());
+    ExpectRows(table.table, expected);
     ASSERT_THAT(pipeline.table().Refresh(), IsOk());
     ASSERT_THAT(pipeline.index().FollowTo(pipeline.table(), pipeline.table().metadata()->current_snapshot(), {}),
                 IsOk());
@@ -59,12 +64,9 @@ TEST_P(RewriteIndex, FollowsRewritesThatRaceWithUpserts) {
   for (int round = 0; round < 12 && !HasFailure(); ++round) {
     upsert(1 + static_cast<int>(random() % 10));
     ASSERT_THAT(table.table.Refresh(), IsOk());
-    RewriteOptions options = AllFiles();
-    options.max_file_group_input_files = 1 + static_cast<int64_t>(random() % 4);
-    if (random() % 3 == 0) {
-      options.strategy = RewriteOptions::Strategy::kSort;
-      options.sort_order = spec::SortOrder{.id = spec::SortOrderId{0}, .fields = {{.source_id = spec::FieldId{2}}}};
-    }
+    const auto files_a_group = 1 + static_cast<int64_t>(random() % 4);
+    RewriteOptions options = random() % 3 == 0 ? SortedBy(spec::FieldId{2}) : AllFiles();
+    options.max_file_group_input_files = files_a_group;
     const auto paused = PausedRewrite::Start(table.table, options, &table.clock);
     ASSERT_THAT(paused, IsOk());
     for (unsigned i = 0; i < random() % 3; ++i) upsert(1 + static_cast<int>(random() % 6));
@@ -102,12 +104,7 @@ TEST(CompactionUnderUpserts, CommitsAtTheFirstTryHoweverManyUpsertsCameBetween) 
   EXPECT_TRUE(outcome->snapshot_id.has_value());
   EXPECT_THAT(outcome->is_committed, ::testing::Each(true));
   upsert(3, 9, "after");
-  ASSERT_THAT(table.table.Refresh(), IsOk());
-  std::map<int64_t, std::string> found;
-  const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
-  for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
-  EXPECT_EQ(found, expected);
-  EXPECT_THAT(test::Violations(table.table), IsEmpty());
+  ExpectRows(table.table, expected);
 }
 
 TEST_P(RewriteIndex, FollowsMainThatIsFastForwardedToARewrittenBranch) {
@@ -124,11 +121,7 @@ TEST_P(RewriteIndex, FollowsMainThatIsFastForwardedToARewrittenBranch) {
   };
   for (int64_t i = 0; i < 5; ++i) upsert(i, 4, "before " + std::to_string(i));
   ASSERT_THAT(table.table.Refresh(), IsOk());
-  const auto branch_off = [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
-    return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
-        "audit", {.snapshot_id = *metadata.current_snapshot_id, .type = spec::RefType::kBranch}}};
-  };
-  ASSERT_THAT(table::CommitUpdates(table.table, branch_off, table.clock), IsOk());
+  ASSERT_THAT(BranchOff(table, "audit"), IsOk());
   RewriteOptions options = AllFiles();
   options.branch = "audit";
   const auto rewritten = RewriteDataFiles(table.table, options, {.clock = &table.clock});
@@ -140,12 +133,7 @@ TEST_P(RewriteIndex, FollowsMainThatIsFastForwardedToARewrittenBranch) {
   ASSERT_THAT(pipeline.index().FollowTo(pipeline.table(), pipeline.table().metadata()->current_snapshot(), {}), IsOk());
   ASSERT_THAT(pipeline.index().Verify(pipeline.table(), {}), IsOk());
   upsert(1, 3, "after");
-  ASSERT_THAT(table.table.Refresh(), IsOk());
-  std::map<int64_t, std::string> found;
-  const std::vector<LiveRow> rows = *index::ReadLiveRows(table.table);
-  for (const LiveRow& row : rows) EXPECT_TRUE(found.emplace(row.row.id, row.row.value).second) << row.row.id;
-  EXPECT_EQ(found, expected);
-  EXPECT_THAT(test::Violations(table.table), IsEmpty());
+  ExpectRows(table.table, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Partitionings, RewriteIndex,

@@ -67,9 +67,9 @@ class WriterLeaseTest : public ::testing::Test {
   }
 
   /// On a machine that knows nothing of the writer but what lies in the store.
-  std::vector<std::string> RemoveOrphans() {
+  std::vector<std::string> RemoveOrphans(const std::string& location = "") {
     table::Table other = *table::Table::Load(catalog_, kName);
-    const auto removed = RemoveOrphanFiles(other, {}, {.clock = &other_clock_});
+    const auto removed = RemoveOrphanFiles(other, {.location = location}, {.clock = &other_clock_});
     EXPECT_THAT(removed, IsOk());
     std::vector<std::string> paths;
     for (const RemovalCandidate& file : removed->orphans) paths.push_back(file.path);
@@ -235,6 +235,32 @@ TEST_F(WriterLeaseTest, AStaleLeaseSparesNothingAndIsTakenAwayItself) {
   EXPECT_THAT(RemoveOrphans(), IsEmpty());
   store_clock_.Advance(100 * kHourMs);
   EXPECT_THAT(RemoveOrphans(), ElementsAre(stale, lost));
+}
+
+TEST_F(WriterLeaseTest, AfterSetLocationThoseInTheOldPlaceCountInBothPlaces) {
+  const std::string old_place = table_.metadata()->location;
+  const std::string new_place = "memory:/moved";
+  const std::string stale = old_place + "/_frazil/leases/gone-0.json";
+  ASSERT_THAT(io_->WriteFile(stale, AsBytes(std::string_view(R"({"started-at-ms": 1, "writer": "gone"})"))), IsOk());
+  const std::string lost = WriteFile("lost.parquet");
+  store_clock_.Advance(11 * kMinuteMs);
+  const auto lease = Take();
+  const std::string written_before = WriteFile("before.parquet");
+  const auto move = [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+    return std::vector<spec::TableUpdate>{spec::update::SetLocation{new_place}};
+  };
+  ASSERT_THAT(table::CommitUpdates(table_, move, other_clock_), IsOk());
+  ASSERT_EQ(table_.metadata()->location, new_place);
+  const std::string written_after = WriteFile("after.parquet");
+  store_clock_.Advance(100 * kHourMs);
+  ASSERT_THAT(lease->Renew(), IsOk());
+  EXPECT_THAT(RemoveOrphans(), IsEmpty());
+  EXPECT_THAT(RemoveOrphans(old_place), ElementsAre(stale, lost));
+  // What lies there is free when it is given up, or the writer dies.
+  lease->Advance();
+  ASSERT_THAT(lease->Renew(), IsOk());
+  EXPECT_THAT(RemoveOrphans(), ElementsAre(written_after));
+  EXPECT_THAT(RemoveOrphans(old_place), ElementsAre(written_before));
 }
 
 TEST_F(WriterLeaseTest, ARewriteHoldsOneWhileItRuns) {

@@ -1,6 +1,7 @@
 #include "tests/support/foreign_commit.h"
 
 #include <map>
+#include <optional>
 
 #include "frazil/base/uuid.h"
 #include "frazil/format/manifest_file.h"
@@ -13,8 +14,9 @@ namespace {
 
 class ForeignSnapshot {
  public:
-  explicit ForeignSnapshot(table::Table& table)
+  ForeignSnapshot(table::Table& table, const spec::Snapshot* parent)
       : table_(table), metadata_(*table.metadata()), id_(RandomSnapshotNumber()) {
+    if (parent != nullptr) parent_id_ = parent->id;
     sequence_ = spec::SequenceNumber(metadata_.last_sequence_number.value() + 1);
     next_row_id_ = metadata_.next_row_id.value();
   }
@@ -37,7 +39,7 @@ class ForeignSnapshot {
     }
     spec::Snapshot snapshot;
     snapshot.id = id_;
-    snapshot.parent_id = metadata_.current_snapshot_id;
+    snapshot.parent_id = parent_id_;
     snapshot.sequence_number = sequence_;
     snapshot.timestamp_ms = now_ms;
     snapshot.operation = operation;
@@ -45,7 +47,7 @@ class ForeignSnapshot {
     snapshot.manifest_list = NewPath("list");
     format::ManifestListHeader header{.format_version = metadata_.format_version,
                                       .snapshot_id = id_,
-                                      .parent_snapshot_id = metadata_.current_snapshot_id,
+                                      .parent_snapshot_id = parent_id_,
                                       .sequence_number = sequence_,
                                       .first_row_id = {}};
     if (metadata_.format_version >= 3) {
@@ -98,23 +100,26 @@ class ForeignSnapshot {
   table::Table& table_;
   const spec::TableMetadata& metadata_;
   const spec::SnapshotId id_;
+  std::optional<spec::SnapshotId> parent_id_;
   spec::SequenceNumber sequence_{0};
   int64_t next_row_id_ = 0;
 };
 
 }  // namespace
 
-Status CommitFiles(table::Table& table, const EditFiles& edit, Clock& clock, spec::Operation operation) {
+Status CommitFiles(table::Table& table, const EditFiles& edit, Clock& clock, spec::Operation operation,
+                   const std::string& branch) {
   FRAZIL_TRY(table.Refresh());
-  FRAZIL_ASSIGN(table::LiveFiles live, table::LoadLiveFiles(table, table.metadata()->current_snapshot()));
+  const spec::Snapshot* const head = table.metadata()->FindRef(branch);
+  FRAZIL_ASSIGN(table::LiveFiles live, table::LoadLiveFiles(table, head));
   FRAZIL_TRY(edit(live));
   const spec::TableMetadataPtr metadata = table.metadata();
-  ForeignSnapshot foreign(table);
+  ForeignSnapshot foreign(table, head);
   FRAZIL_ASSIGN(spec::Snapshot snapshot, foreign.Write(live, operation, clock.NowMs()));
   const spec::SnapshotId id = snapshot.id;
   const std::vector<spec::TableUpdate> updates = {
       spec::update::AddSnapshot{std::move(snapshot)},
-      spec::update::SetSnapshotRef{spec::kMainBranch, {.snapshot_id = id, .type = spec::RefType::kBranch}}};
+      spec::update::SetSnapshotRef{branch, {.snapshot_id = id, .type = spec::RefType::kBranch}}};
   FRAZIL_ASSIGN(catalog::LoadedTable committed,
                 table.catalog()->CommitTable(table.name(), spec::RequirementsFor(updates, metadata.get()), updates));
   table.Adopt(std::move(committed));

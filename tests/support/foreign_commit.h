@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <set>
+#include <string>
 
 #include "frazil/base/clock.h"
 #include "frazil/base/result.h"
@@ -11,13 +12,14 @@
 
 namespace frazil::test {
 
-/// Changes the live files of the head at will. A sequence number of 0 means: added by this commit.
+/// Changes the live files of a branch at will. A sequence number of 0 means: added by this commit.
 using EditFiles = std::function<Status(table::LiveFiles& live)>;
 
 /// A commit of another engine that knows none of our rules: equality deletes, files that come back, vectors that shrink.
 /// Writes every manifest anew. Data files without first_row_id get ids, on v3. Fails where the catalog does.
 Status CommitFiles(table::Table& table, const EditFiles& edit, Clock& clock,
-                   spec::Operation operation = spec::Operation::kOverwrite);
+                   spec::Operation operation = spec::Operation::kOverwrite,
+                   const std::string& branch = spec::kMainBranch);
 
 /// An equality delete file on column `id` of the test tables (index::TestSchema); not committed.
 Result<spec::DataFile> WriteEqualityDelete(const table::Table& table, const std::set<int64_t>& ids,

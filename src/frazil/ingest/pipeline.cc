@@ -177,11 +177,15 @@ Status Pipeline::Impl::StartOnce() {
   return {};
 }
 
+Result<std::unique_ptr<table::WriterLease>> Pipeline::Impl::NewLease() const {
+  return table::WriterLease::Take(table_.io(), table_.metadata()->location,
+                                  fmt::format("pipeline {} ({})", options_.id, options_.writer));
+}
+
 /// Without one it goes on: files younger than a day are spared anyhow.
 Status Pipeline::Impl::TakeLease() {
   if (lease_ != nullptr) return {};
-  auto lease = table::WriterLease::Take(table_.io(), table_.metadata()->location,
-                                        fmt::format("pipeline {} ({})", options_.id, options_.writer));
+  auto lease = NewLease();
   if (lease) {
     lease_ = *std::move(lease);
     return {};
@@ -192,7 +196,12 @@ Status Pipeline::Impl::TakeLease() {
 }
 
 void Pipeline::Impl::AdvanceLease() {
-  if (lease_ != nullptr && !lane_.is_busy()) lease_->Advance();
+  if (lease_ == nullptr || lane_.is_busy()) return;
+  if (lease_->table_location() != table_.metadata()->location) {
+    // All that was written into the old place is committed. Where none can be had in the new one, the old one still counts.
+    if (auto moved = NewLease()) lease_ = *std::move(moved);
+  }
+  lease_->Advance();
 }
 
 Status Pipeline::Impl::LookAfterLanding() {

@@ -45,6 +45,7 @@ class Pipeline::Impl {
   Status Start();
   Status StartOnce();
   Status WaitPaused();
+  Result<std::unique_ptr<table::WriterLease>> NewLease() const;
   Status TakeLease();
   /// Says, while no batch is being committed, that no file waits for its commit.
   void AdvanceLease();

@@ -16,7 +16,7 @@ namespace frazil::maintain {
 namespace {
 
 constexpr char kGcEnabled[] = "gc.enabled";
-/// Refs that go on changing while it is planned are left to the catalog's requirements.
+/// Refs that go on changing while it is planned end the expiry: the catalog's requirements do not tell their retention.
 constexpr int kMaxPlans = 5;
 
 /// One attempt: what goes, decided on one state of the table.
@@ -180,13 +180,12 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
   std::string list;
   // Called once per attempt: the last plan is the one that was committed.
   const auto make = [&](const spec::TableMetadata&) -> Result<table::MetadataChange> {
-    table::MetadataChange change;
     for (int tries = 0; tries < kMaxPlans; ++tries) {
       FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
       live.emplace();
       FRAZIL_ASSIGN(freed, FreedFiles(*plan, *live, context));
       if (options.dry_run) return table::MetadataChange();
-      FRAZIL_ASSIGN(change, ChangeFor(*plan, options));
+      FRAZIL_ASSIGN(table::MetadataChange change, ChangeFor(*plan, options));
       if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
       if (!freed.empty()) {
         // Before the commit: afterwards nothing else remembers these files.
@@ -194,9 +193,13 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
       }
       // No requirement tells that the retention of a ref has changed, and reading manifests takes its time.
       FRAZIL_TRY(table.Refresh());
-      if (table.metadata()->refs == plan->base.metadata()->refs) break;
+      if (table.metadata()->refs == plan->base.metadata()->refs) return change;
     }
-    return change;
+    return tl::unexpected(
+        Error(ErrorCode::kCommitConflict,
+              fmt::format("branches or tags changed each of the {} times that the expiry was planned: {}", kMaxPlans,
+                          table.name().ToString()))
+            .WithHint("run it again"));
   };
   if (Status committed = table::CommitMetadata(table, make, clock); !committed) {
     if (!list.empty() && committed.error().code() != ErrorCode::kCommitUnknown) {

@@ -358,6 +358,33 @@ TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeMeanwhileStays) {
   EXPECT_NE(test.metadata().FindSnapshot(tag.snapshot_id), nullptr);
 }
 
+// No requirement tells a catalog that a retention has changed: what was planned on the old one is never sent.
+TEST(ExpireSnapshots, ARetentionThatChangesAgainAndAgainEndsTheExpiryAndStays) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
+  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  test.clock.Advance(2 * kDayMs);
+  const std::set<std::string> files = FilesOfSnapshots(test);
+  bool is_changing = false;  // its own look at the table is none of the expiry's
+  test.decide = [&](std::string_view operation) -> Status {
+    if (operation != "load" || std::exchange(is_changing, true)) return {};
+    tag.max_ref_age_ms = *tag.max_ref_age_ms + 1;
+    table::Table other = test.Other();
+    const Status changed = Update(other, {spec::update::SetSnapshotRef{"release", tag}}, test.clock);
+    is_changing = false;
+    return changed;
+  };
+  EXPECT_THAT(ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test)),
+              IsError(ErrorCode::kCommitConflict, "branches or tags changed"));
+  test.decide = nullptr;
+  ASSERT_THAT(test.table.Refresh(), IsOk());
+  EXPECT_EQ(test.metadata().refs.at("release"), tag);
+  EXPECT_NE(test.metadata().FindSnapshot(tag.snapshot_id), nullptr);
+  EXPECT_THAT(files, IsSubsetOf(AllFiles(test)));
+}
+
 // A branch that nobody writes to any more lost its head where no snapshot had to be kept (iceberg#10982).
 TEST(ExpireSnapshots, TheHeadOfAnOldBranchStaysWithNothingToKeep) {
   TestTable test;

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "frazil/maintain/maintained_table.h"
-#include "frazil/table/writer_lease.h"
+#include "frazil/maintain/table_locations.h"
 
 namespace frazil::maintain {
 namespace {
@@ -46,12 +46,13 @@ struct FileRemoval::Work {
 };
 
 FileRemoval::FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms,
-                         const table::ProcedureContext& context, RemovalPace pace)
+                         const table::ProcedureContext& context, RemovalPace pace, std::string location)
     : table_(table),
       live_(std::move(live)),
       store_now_ms_(store_now_ms),
       context_(context),
       pace_(pace),
+      location_(std::move(location)),
       clock_(ClockOf(context)),
       begun_ms_(clock_.NowMs()),
       walk_(table) {}
@@ -65,7 +66,9 @@ Status FileRemoval::Look() {
   looked_at_ = table_.metadata_location();
   const spec::TableMetadata& metadata = *table_.metadata();
   FRAZIL_TRY(AddJournalled(context_.state_directory, metadata, live_));
-  FRAZIL_ASSIGN(leased_since_ms_, table::OldestLeaseStartMs(*table_.io(), metadata.location, StoreNowMs()));
+  std::set<std::string> locations = LocationsOf(metadata);
+  if (!location_.empty()) locations.insert(location_);
+  FRAZIL_ASSIGN(leased_since_ms_, LeasedSinceMs(*table_.io(), locations, StoreNowMs()));
   looked_ms_ = clock_.NowMs();
   return {};
 }

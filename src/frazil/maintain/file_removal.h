@@ -32,9 +32,10 @@ struct RemovalPace {
 class FileRemoval {
  public:
   /// `live`: what is live besides the newest metadata (an earlier state of it): all states that were seen count.
-  /// `store_now_ms`: the time by the store's clock; 0: not known, then every lease counts.
+  /// `store_now_ms`: the time by the store's clock; 0: not known, then every lease counts. `location`: another one that is
+  /// cleaned than the table's, or empty: leases in it count as well.
   FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms, const table::ProcedureContext& context,
-              RemovalPace pace);
+              RemovalPace pace, std::string location = "");
 
   /// Deletes what is in the file `list`, then the list. What a store refuses to delete is passed over and left in a list for
   /// the next run, with a notice; so is what is not deleted yet after kShuttingDown, an outage or very many refusals, which are
@@ -63,6 +64,7 @@ class FileRemoval {
   const int64_t store_now_ms_;  ///< at begun_ms_
   const table::ProcedureContext& context_;
   const RemovalPace pace_;
+  const std::string location_;
   Clock& clock_;
   const int64_t begun_ms_;
   ReachableWalk walk_;

@@ -12,9 +12,9 @@
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
+#include "frazil/maintain/table_locations.h"
 #include "frazil/spec/ascii.h"
 #include "frazil/spec/single_value.h"
-#include "frazil/table/writer_lease.h"
 
 namespace frazil::maintain {
 namespace {
@@ -69,6 +69,12 @@ Status CheckNoOtherTableThere(const table::Table& table, const std::string& loca
   });
 }
 
+/// Names another place than it seems to: no listing does that.
+bool HasDots(const FilePlace& place) {
+  const std::string path = place.path + "/";
+  return path.find("/./") != std::string::npos || path.find("/../") != std::string::npos;
+}
+
 /// One run.
 class OrphanRun {
  public:
@@ -88,7 +94,12 @@ class OrphanRun {
     FRAZIL_TRY(table_.io()->Delete({probe}));
     FRAZIL_ASSIGN(const int64_t store_now_ms, now);
     FRAZIL_TRY(DecideAge(store_now_ms));
-    FRAZIL_ASSIGN(const auto listed, table_.io()->List(location_));
+    std::vector<io::FileInfo> listed;
+    if (options_.listed) {
+      listed = *options_.listed;
+    } else {
+      FRAZIL_ASSIGN(listed, table_.io()->List(location_));
+    }
     result_.num_listed = static_cast<int64_t>(listed.size());
     // After the listing: a file that was committed in between must be seen as live.
     FRAZIL_TRY(table_.Refresh());
@@ -102,7 +113,7 @@ class OrphanRun {
       result_.orphans = std::move(found_);
       return {};
     }
-    FileRemoval files(table_, std::move(live_), store_now_ms, context_, options_.pace);
+    FileRemoval files(table_, std::move(live_), store_now_ms, context_, options_.pace, location_);
     if (!found_.empty()) {
       FRAZIL_ASSIGN(const std::string list, RemovalList::Write(*table_.io(), *table_.metadata(), "orphans", found_));
       RemovalResult removal;
@@ -124,8 +135,7 @@ class OrphanRun {
           Error(ErrorCode::kInvalidArgument, "Cannot remove orphan files with an interval less than 24 hours")
               .WithHint("younger files may belong to a commit that is under way"));
     }
-    FRAZIL_ASSIGN(const auto lease_start,
-                  table::OldestLeaseStartMs(*table_.io(), table_.metadata()->location, store_now_ms));
+    FRAZIL_ASSIGN(const auto lease_start, LeasedSinceMs(*table_.io(), Locations(), store_now_ms));
     if (lease_start && *lease_start < older_than_ms_) {
       Notice(context_, "a writer holds a lease on the table: files changed since it began are kept");
       older_than_ms_ = *lease_start;
@@ -136,11 +146,14 @@ class OrphanRun {
   Status Compare(const std::vector<io::FileInfo>& listed) {
     const HiddenNames hidden(table_.metadata()->partition_specs);
     const FilePlace folder = PlaceOf(location_);
+    for (const std::string& location : LocationsOf(*table_.metadata())) {
+      for (const char* name : {"/_frazil/rowmaps", "/_frazil/leases"}) our_folders_.push_back(PlaceOf(location + name));
+    }
     std::set<std::string> other_roots;
     for (const io::FileInfo& file : listed) {
       const FilePlace place = PlaceOf(file.path);
       // Of unknown age, or not of this folder after all: kept.
-      if (!IsOldEnough(file) || !IsInside(place, folder)) continue;
+      if (!IsOldEnough(file) || !IsInside(place, folder) || HasDots(place)) continue;
       const bool is_hidden = hidden.IsHidden(std::string_view(place.path).substr(folder.path.size()));
       if (is_hidden && !IsOurs(place)) continue;
       const FileSet::Match match = live_.Find(place);
@@ -153,8 +166,10 @@ class OrphanRun {
       }
       AddOrphan(file, "orphan");
     }
-    for (const io::FileInfo& file : FindLeftTemporaries(location_)) {
-      if (IsOldEnough(file)) AddOrphan(file, "half a file of a process that was killed");
+    if (!options_.listed) {
+      for (const io::FileInfo& file : FindLeftTemporaries(location_)) {
+        if (IsOldEnough(file)) AddOrphan(file, "half a file of a process that was killed");
+      }
     }
     if (!other_roots.empty()) {
       return tl::unexpected(
@@ -165,6 +180,12 @@ class OrphanRun {
     }
     std::sort(found_.begin(), found_.end(),
               [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path < right.path; });
+    // A list that somebody made may name a file twice.
+    found_.erase(std::unique(found_.begin(), found_.end(),
+                             [](const RemovalCandidate& left, const RemovalCandidate& right) {
+                               return left.path == right.path;
+                             }),
+                 found_.end());
     return {};
   }
 
@@ -173,9 +194,15 @@ class OrphanRun {
   /// Row maps whose commit never came or whose snapshot has expired, and leases of writers that were killed: hidden from
   /// other engines, so that nobody but us ever deletes them.
   bool IsOurs(const FilePlace& place) const {
-    const std::string& location = table_.metadata()->location;
-    return IsInside(place, PlaceOf(location + "/_frazil/rowmaps")) ||
-           IsInside(place, PlaceOf(location + "/_frazil/leases"));
+    return std::any_of(our_folders_.begin(), our_folders_.end(),
+                       [&](const FilePlace& folder) { return IsInside(place, folder); });
+  }
+
+  /// Of the table now and before, and that which is cleaned.
+  std::set<std::string> Locations() const {
+    std::set<std::string> locations = LocationsOf(*table_.metadata());
+    locations.insert(location_);
+    return locations;
   }
 
   void AddOrphan(const io::FileInfo& file, const char* what) {
@@ -183,11 +210,11 @@ class OrphanRun {
       ++result_.num_not_asked_for;
       return;
     }
+    const std::string size = options_.listed ? "in a given list" : fmt::format("of {} bytes", file.size_bytes);
+    const std::string changed =
+        spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000);
     found_.push_back(
-        {file.path, FileKind::kUnknown,
-         fmt::format("{} of {} bytes, last changed {}", what, file.size_bytes,
-                     spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000)),
-         file.modified_ms});
+        {file.path, FileKind::kUnknown, fmt::format("{} {}, last changed {}", what, size, changed), file.modified_ms});
   }
 
   Status CheckBreaker() const {
@@ -210,6 +237,7 @@ class OrphanRun {
   std::string location_;
   int64_t older_than_ms_ = 0;
   FileSet live_;
+  std::vector<FilePlace> our_folders_;
   std::vector<RemovalCandidate> found_;
   OrphanResult result_;
 };
@@ -230,7 +258,7 @@ Result<double> ParseRatio(const std::string& text) {
   return ratio;
 }
 
-Result<OrphanOptions> OptionsOf(const Arguments& arguments) {
+Result<OrphanOptions> OptionsOf(const table::ProcedureContext& context, const Arguments& arguments) {
   OrphanOptions options;
   options.older_than_ms = arguments.TimeMs("older_than");
   options.location = arguments.Text("location").value_or("");
@@ -241,7 +269,12 @@ Result<OrphanOptions> OptionsOf(const Arguments& arguments) {
     return Fail(ErrorCode::kInvalidArgument, "max_concurrent_deletes should have value > 0, value: {}", *deletes);
   }
   if (const auto view = arguments.Text("file_list_view")) {
-    return Fail(ErrorCode::kNotSupported, "remove_orphan_files with file_list_view is not supported yet: {}", *view);
+    if (!context.read_file_list)
+      return Fail(ErrorCode::kNotSupported, "file_list_view is not supported here: {}", *view);
+    auto listed = context.read_file_list(*view);
+    if (!listed)
+      return tl::unexpected(std::move(listed).error().WithContext("reading file_list_view => '" + *view + "'"));
+    options.listed = *std::move(listed);
   }
   if (const auto mode = arguments.Text("prefix_mismatch_mode")) {
     FRAZIL_ASSIGN(options.prefix_mismatch_mode, ParseMismatchMode(*mode));
@@ -299,7 +332,7 @@ ProcedureDefinition RemoveOrphanFilesDefinition() {
   definition.columns = {{"orphan_file_location", ProcedureType::kString}};
   definition.run = [](const table::ProcedureContext& context,
                       const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
-    FRAZIL_ASSIGN(const OrphanOptions options, OptionsOf(arguments));
+    FRAZIL_ASSIGN(const OrphanOptions options, OptionsOf(context, arguments));
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(const OrphanResult result, RemoveOrphanFiles(table, options, context));
     std::vector<table::ProcedureRow> rows;

@@ -19,6 +19,8 @@ enum class PrefixMismatchMode { kError, kIgnore, kDelete };
 struct OrphanOptions {
   std::optional<int64_t> older_than_ms;  ///< none: three days before now, by the store's clock
   std::string location;                  ///< empty: the table's
+  /// Instead of a listing of the location: files outside of it, of unknown age or with hidden names stay.
+  std::optional<std::vector<io::FileInfo>> listed;
   bool dry_run = false;
   std::map<std::string, std::string> equal_schemes;
   std::map<std::string, std::string> equal_authorities;

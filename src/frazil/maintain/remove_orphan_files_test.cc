@@ -151,6 +151,62 @@ TEST(RemoveOrphanFiles, AWritersLeaseKeepsWhatIsYounger) {
   EXPECT_THAT(AllFiles(test), Contains(orphan));
 }
 
+TEST(RemoveOrphanFiles, AGivenListStandsForTheListing) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string live = test.metadata().location + "/data/a";
+  const std::string old = Loose(test, "data/old.parquet");
+  const std::string young = Loose(test, "data/young.parquet");
+  const std::string undated = Loose(test, "data/undated.parquet");
+  const std::string hidden = Loose(test, "data/_SUCCESS");
+  const std::string unlisted = Loose(test, "data/unlisted.parquet");
+  const std::string outside = "memory:/elsewhere/x.parquet";
+  ASSERT_THAT(test.io->WriteFile(outside, AsBytes("x")), IsOk());
+  const std::string detour = test.metadata().location + "/data/b/../a";
+
+  constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
+  std::string asked_for;
+  table::ProcedureContext context = ContextOf(test);
+  context.read_file_list = [&](const std::string& name) -> Result<std::vector<io::FileInfo>> {
+    asked_for = name;
+    std::vector<io::FileInfo> files;
+    for (const std::string& path : {live, old, old, hidden, outside, detour}) files.push_back({path, 0, kDayMs - 1});
+    files.push_back({young, 0, kDayMs});
+    files.push_back({undated, 0, 0});
+    return files;
+  };
+  table::ProcedureArguments arguments = {
+      {"table", "t"}, {"older_than", kDayMs * 1000}, {"file_list_view", "db.listed"}, {"dry_run", true}};
+  const auto shown = Call("remove_orphan_files", context, arguments);
+  ASSERT_THAT(shown, IsOk());
+  EXPECT_EQ(asked_for, "db.listed");
+  EXPECT_THAT(*shown, ElementsAre(table::ProcedureRow{old}));
+  arguments["dry_run"] = false;
+  const auto deleted = Call("remove_orphan_files", context, arguments);
+  ASSERT_THAT(deleted, IsOk());
+  EXPECT_EQ(*deleted, *shown);
+  EXPECT_THAT(*test.io->Exists(old), false);
+  for (const std::string& path : {live, young, undated, hidden, unlisted, outside}) {
+    EXPECT_TRUE(*test.io->Exists(path)) << path;
+  }
+  context.read_file_list = nullptr;
+  EXPECT_THAT(Call("remove_orphan_files", context, arguments),
+              IsError(ErrorCode::kNotSupported, "file_list_view is not supported here: db.listed"));
+}
+
+TEST(RemoveOrphanFiles, AListThatCannotBeReadDeletesNothing) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  table::ProcedureContext context = ContextOf(test);
+  context.read_file_list = [](const std::string&) -> Result<std::vector<io::FileInfo>> {
+    return Fail(ErrorCode::kInvalidArgument, "Invalid file_path column: int is not a string");
+  };
+  EXPECT_THAT(Call("remove_orphan_files", context, {{"table", "t"}, {"file_list_view", "v"}}),
+              IsError(ErrorCode::kInvalidArgument, "Invalid file_path column"));
+  EXPECT_THAT(AllFiles(test), Contains(orphan));
+}
+
 TEST(RemoveOrphanFiles, AgesBelowADayAreRefused) {
   TestTable test;
   OrphanOptions options = AnyAge();

@@ -43,6 +43,7 @@ class RewriteAdmission {
   /// Between `least` and `wish` bytes, no more than a lane's part. kResourceExhausted when not even `least` fits and no group of ours would give
   /// anything back.
   Result<Room> Enter(int64_t wish, int64_t least);
+  MemoryBudget* budget() const { return budget_; }
 
  private:
   void Leave();

@@ -24,7 +24,7 @@ RewriteCommit::RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vec
 
 Result<std::string> RewriteCommit::WriteRowMap(const table::Table& base, const std::vector<bool>& is_committed) {
   if (!row_map_.empty() && mapped_groups_ == is_committed) return row_map_;
-  table::RowMapWriter writer(options_.temp_directory);
+  table::RowMapWriter writer(options_.temp_directory, options_.budget);
   uint32_t first_output = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {
     if (!is_committed[i]) continue;

@@ -21,7 +21,7 @@ class RewriteCommit : public table::SnapshotChange {
     std::string branch = spec::kMainBranch;
     bool use_starting_sequence_number = true;
     std::string temp_directory;      ///< empty: the system's
-    MemoryBudget* budget = nullptr;  ///< of what attempts need; null: no limit
+    MemoryBudget* budget = nullptr;  ///< of what attempts need and of the row map while it is written; null: no limit
   };
   /// What the committed attempt did.
   struct Outcome {

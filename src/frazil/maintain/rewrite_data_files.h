@@ -75,9 +75,12 @@ struct RewriteResult {
 Result<RewriteResult> RewriteDataFiles(table::Table& table, const RewriteOptions& options,
                                        const table::ProcedureContext& context);
 
+/// What the partition of an unpartitioned table is called, where others have `day=2026-01-01`.
+inline constexpr char kUnpartitioned[] = "unpartitioned";
+
 /// One partition and what the planner does with it: `system.explain_maintenance`, `maintain plan`.
 struct PartitionVerdict {
-  std::string partition;  ///< "app_id_bucket=3/key_bucket=1"; "landing" for landing files
+  std::string partition;  ///< "app_id_bucket=3/key_bucket=1"; kUnpartitioned; "landing" for landing files
   int64_t files = 0;
   int64_t bytes = 0;
   int64_t rows = 0;

@@ -172,11 +172,7 @@ TEST(RewriteDataFiles, SortsInRunsOnDiskAndMergesThem) {
   }
   ASSERT_THAT(index::ForeignDelete(table.table, {5, 1500}, table.clock), IsOk());
   const std::vector<std::string> before = RowsOf(table.table);
-  RewriteOptions options = AllFiles();
-  options.strategy = RewriteOptions::Strategy::kSort;
-  options.sort_order =
-      spec::SortOrder{.id = spec::SortOrderId{0},
-                      .fields = {{.source_id = spec::FieldId{1}, .direction = spec::SortDirection::kDescending}}};
+  const RewriteOptions options = SortedBy(spec::FieldId{1}, spec::SortDirection::kDescending);
   ASSERT_THAT(RewriteDataFiles(table.table, options, {.clock = &table.clock}), IsOk());
   EXPECT_EQ(RowsOf(table.table), before);
   std::map<std::string, int64_t> last;
@@ -187,6 +183,28 @@ TEST(RewriteDataFiles, SortsInRunsOnDiskAndMergesThem) {
     found->second = row.row.id;
   }
   EXPECT_THAT(last, SizeIs(2));
+}
+
+// Where rows went is in memory from the group to the commit, and out of the limit.
+TEST(RewriteDataFiles, ASortReservesWhereRowsWentUntilItsCommit) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  for (const std::string part : {"a", "b"}) {
+    std::vector<TestRow> rows;
+    for (int64_t n = 0; n < 1000; ++n) rows.push_back({n * 7919 % 1000, "v", part});
+    ASSERT_THAT(index::ForeignInsert(table.table, rows, table.clock), IsOk());
+  }
+  const std::vector<std::string> before = RowsOf(table.table);
+  MemoryBudget budget(int64_t{64} << 20);
+  int64_t used_at_commit = 0;
+  table::ProcedureContext context{.budget = &budget, .clock = &table.clock};
+  context.on_progress = [&](const table::ProcedureProgress& progress) {
+    if (progress.phase == "committing") used_at_commit = budget.used_bytes();
+  };
+  ASSERT_THAT(RewriteDataFiles(table.table, SortedBy(spec::FieldId{1}), context), IsOk());
+  EXPECT_EQ(used_at_commit, 2 * 1000 * 8);
+  EXPECT_EQ(budget.used_bytes(), 0);
+  EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_EQ(RowsOf(table.table), before);
 }
 
 TEST(RewriteDataFiles, MovesFilesOfAnOldSpecToTheirPartitions) {
@@ -235,6 +253,18 @@ TEST(RewriteDataFiles, SaysWhyAPartitionIsLeftAlone) {
   EXPECT_THAT(report->partitions[0].reason, HasSubstr("min-input-files = 5"));
 }
 
+TEST(RewriteDataFiles, ATableWithoutPartitionsHasOneWithAName) {
+  MemoryTable table(Partitioning::kNone, kV3);
+  Fill(table, 2, 10);
+  const auto report = ExplainRewrite(table.table, {}, {});
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->partitions, SizeIs(1));
+  EXPECT_EQ(report->partitions[0].partition, "unpartitioned");
+  const auto paused = PausedRewrite::Start(table.table, AllFiles(), &table.clock);
+  ASSERT_THAT(paused, IsOk());
+  EXPECT_EQ(paused->groups.at(0).partition, "unpartitioned") << "reasons for dropping it begin with that";
+}
+
 TEST(RewriteDataFiles, CopiesTheMarkersOfPipelines) {
   MemoryTable table(Partitioning::kNone, kV3);
   table::Marker marker;
@@ -274,25 +304,10 @@ TEST(RewriteOptions, RefusesAnUnknownKeyAndNamesTheNearest) {
   EXPECT_EQ(good->job_order, RewriteJobOrder::kBytesDescending);
 }
 
-std::vector<std::string> RowsOfBranch(const table::Table& table, const std::string& branch) {
-  std::vector<std::string> lines;
-  const auto rows = index::ReadLiveRows(table, table.metadata()->FindRef(branch));
-  EXPECT_THAT(rows, IsOk());
-  for (const LiveRow& row : *rows) {
-    lines.push_back(fmt::format("{} {} {}", row.row_id.value_or(-1), row.last_updated.value_or(-1), row.row.value));
-  }
-  std::sort(lines.begin(), lines.end());
-  return lines;
-}
-
 /// A branch of five files beside a main that went on.
 void Branch(MemoryTable& table, const std::string& name) {
   Fill(table, 5, 10);
-  const auto branch_off = [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
-    return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
-        name, {.snapshot_id = *metadata.current_snapshot_id, .type = spec::RefType::kBranch}}};
-  };
-  ASSERT_THAT(table::CommitUpdates(table.table, branch_off, table.clock), IsOk());
+  ASSERT_THAT(BranchOff(table, name), IsOk());
   ASSERT_THAT(index::ForeignDelete(table.table, {3, 4}, table.clock), IsOk());
 }
 
@@ -301,7 +316,7 @@ TEST(RewriteDataFiles, RewritesABranchAndLeavesMainAlone) {
   Branch(table, "audit");
   const std::vector<std::string> main = RowsOf(table.table);
   const auto main_head = table.table.metadata()->current_snapshot_id;
-  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const std::vector<std::string> audit = RowsOf(table.table, "audit");
   EXPECT_THAT(audit, SizeIs(50));
   RewriteOptions options;
   options.branch = "audit";
@@ -309,10 +324,8 @@ TEST(RewriteDataFiles, RewritesABranchAndLeavesMainAlone) {
   const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->rewritten_data_files, 5);
-  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
-  const auto live = table::LoadLiveFiles(table.table, table.table.metadata()->FindRef("audit"));
-  ASSERT_THAT(live, IsOk());
-  EXPECT_THAT(live->data_files, SizeIs(1));
+  EXPECT_EQ(RowsOf(table.table, "audit"), audit);
+  EXPECT_THAT(LiveOf(table.table, "audit").data_files, SizeIs(1));
   EXPECT_EQ(table.table.metadata()->current_snapshot_id, main_head);
   EXPECT_EQ(RowsOf(table.table), main);
   options.branch = "audits";
@@ -324,7 +337,7 @@ TEST(RewriteDataFiles, AGroupThatWasFinishedForABranchIsCommittedThere) {
   MemoryTable table(Partitioning::kNone, kV3);
   Branch(table, "audit");
   const std::vector<std::string> main = RowsOf(table.table);
-  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const std::vector<std::string> audit = RowsOf(table.table, "audit");
   const TempDir state;
   RewriteOptions options = AllFiles();
   options.branch = "audit";
@@ -335,11 +348,10 @@ TEST(RewriteDataFiles, AGroupThatWasFinishedForABranchIsCommittedThere) {
   // The next run is one of main.
   ASSERT_THAT(RewriteDataFiles(table.table, {}, {.clock = &table.clock, .state_directory = state.path()}), IsOk());
   EXPECT_EQ(RowsOf(table.table), main);
-  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
-  const auto live = table::LoadLiveFiles(table.table, table.table.metadata()->FindRef("audit"));
-  ASSERT_THAT(live, IsOk());
-  ASSERT_THAT(live->data_files, SizeIs(1));
-  EXPECT_EQ(live->data_files[0].file.file_path, interrupted->groups[0].outputs[0].file_path);
+  EXPECT_EQ(RowsOf(table.table, "audit"), audit);
+  const table::LiveFiles live = LiveOf(table.table, "audit");
+  ASSERT_THAT(live.data_files, SizeIs(1));
+  EXPECT_EQ(live.data_files[0].file.file_path, interrupted->groups[0].outputs[0].file_path);
 }
 
 // What a pipeline into the branch commits meanwhile: rows of it die, and its progress is the newest.
@@ -375,13 +387,13 @@ TEST(RewriteDataFiles, WhatComesToABranchMeanwhileStays) {
   } upserts(marker);
   ASSERT_THAT(table::CommitSnapshot(table.table, upserts, {.branch = "audit"}, table.clock), IsOk());
   const std::vector<std::string> main = RowsOf(table.table);
-  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const std::vector<std::string> audit = RowsOf(table.table, "audit");
   EXPECT_THAT(audit, SizeIs(50));
 
   const auto outcome = paused->Commit(table.table, table.clock, {.branch = "audit"});
   ASSERT_THAT(outcome, IsOk());
   EXPECT_THAT(outcome->is_committed, ElementsAre(true));
-  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  EXPECT_EQ(RowsOf(table.table, "audit"), audit);
   EXPECT_EQ(RowsOf(table.table), main);
   const spec::Snapshot& head = *table.table.metadata()->FindRef("audit");
   EXPECT_EQ(head.operation, spec::Operation::kReplace);
@@ -422,7 +434,7 @@ TEST(RewriteDataFiles, AGroupOfABranchThatIsATagNowIsDroppedAndHoldsUpNothing) {
 TEST(RewriteDataFiles, ABranchOlderThanAColumnIsSortedByIt) {
   MemoryTable table(Partitioning::kNone, kV3);
   Branch(table, "audit");
-  const std::vector<std::string> audit = RowsOfBranch(table.table, "audit");
+  const std::vector<std::string> audit = RowsOf(table.table, "audit");
   const auto add_column = [](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
     std::vector<spec::Field> fields = metadata.schema()->fields();
     fields.push_back({.id = spec::FieldId{4}, .name = "extra", .type = spec::Type::Primitive(spec::TypeId::kLong)});
@@ -440,7 +452,7 @@ TEST(RewriteDataFiles, ABranchOlderThanAColumnIsSortedByIt) {
   const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
   ASSERT_THAT(result, IsOk());
   EXPECT_EQ(result->rewritten_data_files, 5);
-  EXPECT_EQ(RowsOfBranch(table.table, "audit"), audit);
+  EXPECT_EQ(RowsOf(table.table, "audit"), audit);
   const auto rows = index::ReadLiveRows(table.table, table.table.metadata()->FindRef("audit"));
   ASSERT_THAT(rows, IsOk());
   EXPECT_EQ(rows->front().row.id, 49);

@@ -34,6 +34,7 @@ class GroupRewrite {
  private:
   Status DescribePlan();
   Result<RewrittenSource> Describe(const table::FileScanTask& task) const;
+  Status MakePlaces();
   Status MakeOutputs();
   Status CopySources();
   Status WriteCopies(CopyQueue& queue);
@@ -42,6 +43,8 @@ class GroupRewrite {
   Status WriteSorted();
   Status CheckStop() const;
   void Advance(uint32_t source, int64_t rows, double share) const;
+  bool is_sorted() const { return group_.is_move || plan_.sort_order.is_sorted(); }
+  MemoryBudget* budget() const { return resources_.admission == nullptr ? nullptr : resources_.admission->budget(); }
   const spec::PartitionTuple& PartitionOf(uint32_t index) const {
     return plan_.scan->tasks[group_.tasks[index]].data_file.file.partition;
   }
@@ -58,6 +61,7 @@ class GroupRewrite {
   int64_t next_position_ = 0;  ///< of the source that is being read: behind the last row that was seen
   std::unique_ptr<RewriteOutputs> outputs_;
   std::unique_ptr<RewriteSorter> sorter_;  ///< null: rows keep their order
+  std::shared_ptr<SortedPlaces> places_;   ///< of sorted rows
   std::vector<uint32_t> read_sources_;     ///< those that are not copied
 };
 
@@ -121,6 +125,16 @@ Result<RewrittenSource> GroupRewrite::Describe(const table::FileScanTask& task) 
   return source;
 }
 
+/// Before the group takes its room, which may be all there is: places outlive it, until the commit.
+Status GroupRewrite::MakePlaces() {
+  int64_t most_rows = 0;
+  for (const RewrittenSource& source : result_.sources) {
+    most_rows += source.identity.record_count - source.dropped_by_position.cardinality();
+  }
+  FRAZIL_ASSIGN(places_, SortedPlaces::Make(most_rows, resources_.temp_directory, budget()));
+  return {};
+}
+
 /// Room for this group: as much as it wants, or what is left, in smaller row groups and sorted runs.
 Status GroupRewrite::MakeOutputs() {
   RewriteOutputs::Options options;
@@ -136,11 +150,10 @@ Status GroupRewrite::MakeOutputs() {
     room_.emplace(std::move(admitted));
     room = room_->bytes();
   }
-  const bool is_sorted = group_.is_move || plan_.sort_order.is_sorted();
   const int64_t shared = room - kReadBytes;
-  options.row_group_bytes = std::clamp(shared / (is_sorted ? 4 : 2), kSmallestRowGroup, kRowGroupBytes);
+  options.row_group_bytes = std::clamp(shared / (is_sorted() ? 4 : 2), kSmallestRowGroup, kRowGroupBytes);
   options.copied_row_group_bytes = std::max(shared, kSmallestRowGroup);
-  if (is_sorted) {
+  if (is_sorted()) {
     FRAZIL_ASSIGN(sorter_, RewriteSorter::Make({.schema = plan_.scan->schema,
                                                 .num_lineage_columns = has_lineage_ ? 2 : 0,
                                                 .spec = plan_.output_spec,
@@ -239,7 +252,6 @@ Status GroupRewrite::ReadSource(uint32_t index) {
 Status GroupRewrite::WriteSorted() {
   std::vector<int64_t> first_rows = {0};  // of each source
   for (uint32_t i = 0; i < result_.sources.size(); ++i) first_rows.push_back(first_rows.back() + sorter_->num_rows(i));
-  const auto places = std::make_shared<SortedPlaces>(first_rows.back(), resources_.temp_directory);
   FRAZIL_TRY(sorter_->Sort());
   for (;;) {
     FRAZIL_TRY(CheckStop());
@@ -251,12 +263,13 @@ Status GroupRewrite::WriteSorted() {
     for (size_t i = 0; i < rows->origins.size(); ++i) {
       const RewriteSorter::Origin& origin = rows->origins[i];
       ++num_rows[origin.source];
-      places->Set(first_rows[origin.source] + origin.ordinal, {place.output, place.start + static_cast<int64_t>(i)});
+      places_->Set(first_rows[origin.source] + origin.ordinal, {place.output, place.start + static_cast<int64_t>(i)});
     }
     for (const auto& [source, count] : num_rows) Advance(source, count, 1 - kReadShare);
   }
   for (size_t i = 0; i < result_.sources.size(); ++i) {
-    result_.sources[i].carried = CarriedRows::Smallest(places, first_rows[i], first_rows[i + 1] - first_rows[i]);
+    result_.sources[i].carried =
+        CarriedRows::Smallest(places_, first_rows[i], first_rows[i + 1] - first_rows[i], budget());
   }
   return {};
 }
@@ -268,6 +281,7 @@ Result<RewrittenGroup> GroupRewrite::Run() {
     FRAZIL_ASSIGN(RewrittenSource source, Describe(plan_.scan->tasks[task]));
     result_.sources.push_back(std::move(source));
   }
+  if (is_sorted()) FRAZIL_TRY(MakePlaces());
   FRAZIL_TRY(MakeOutputs());
   if (sorter_ == nullptr) {
     FRAZIL_TRY(CopySources());

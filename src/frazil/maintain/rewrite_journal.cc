@@ -18,8 +18,9 @@ constexpr char kRowMap[] = ".puffin";
 constexpr char kOutputs[] = ".avro";
 constexpr char kSent[] = ".sent";
 
-Status WriteRowMap(io::FileIO& files, const std::string& folder, const std::string& path, const RewrittenGroup& group) {
-  table::RowMapWriter writer(folder);
+Status WriteRowMap(io::FileIO& files, const std::string& folder, const std::string& path, const RewrittenGroup& group,
+                   MemoryBudget* budget) {
+  table::RowMapWriter writer(folder, budget);
   for (const spec::DataFile& output : group.outputs) writer.AddOutput({output.file_path, output.record_count});
   for (const RewrittenSource& source : group.sources) {
     const uint32_t index = writer.AddSource(source.identity, source.dropped.Clone());
@@ -52,7 +53,7 @@ Status WriteOutputs(io::FileIO& files, const std::string& path, const RewrittenG
 
 /// The rows of a source by the row map, which has them position by position. They go into `places` from `next` on.
 Status ReadRows(const table::RowMap& row_map, uint32_t index, const std::shared_ptr<SortedPlaces>& places,
-                int64_t num_carried, int64_t& next, RewrittenSource& source) {
+                int64_t num_carried, MemoryBudget* budget, int64_t& next, RewrittenSource& source) {
   constexpr int64_t kStep = 65'536;
   source.identity = row_map.sources()[index];
   const int64_t first = next;
@@ -75,13 +76,14 @@ Status ReadRows(const table::RowMap& row_map, uint32_t index, const std::shared_
     }
     FRAZIL_TRY(source.dropped.AddAll(dropped));
   }
-  source.carried = CarriedRows::Smallest(places, first, next - first);
+  source.carried = CarriedRows::Smallest(places, first, next - first, budget);
   return {};
 }
 
 }  // namespace
 
-RewriteJournal::RewriteJournal(const std::string& state_directory, const table::Table& table) {
+RewriteJournal::RewriteJournal(const std::string& state_directory, const table::Table& table, MemoryBudget* budget)
+    : budget_(budget) {
   if (state_directory.empty()) return;
   folder_ = state_directory + "/" + table.metadata()->table_uuid.ToString() + "/journal/";
   files_ = io::MakeLocalFileIO();
@@ -110,7 +112,7 @@ Status RewriteJournal::Add(const table::Table& table, const RewrittenGroup& grou
     entry.spec_id = group.outputs.front().spec_id;
     FRAZIL_TRY(WriteOutputs(*files_, folder_ + group.id + kOutputs, group, *table.metadata()));
   }
-  FRAZIL_TRY(WriteRowMap(*files_, folder_, folder_ + group.id + kRowMap, group));
+  FRAZIL_TRY(WriteRowMap(*files_, folder_, folder_ + group.id + kRowMap, group, budget_));
   FRAZIL_ASSIGN(const Bytes bytes, EncodeJournalEntry(entry, group));
   return files_->WriteFile(folder_ + group.id + kEntry, bytes);
 }
@@ -164,10 +166,10 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   }
   int64_t num_rows = 0;
   for (const table::RowMap::Output& output : row_map->outputs()) num_rows += output.record_count;
-  const auto places = std::make_shared<SortedPlaces>(num_rows, folder_);
+  FRAZIL_ASSIGN(const std::shared_ptr<SortedPlaces> places, SortedPlaces::Make(num_rows, folder_, budget_));
   int64_t next = 0;
   for (uint32_t i = 0; i < group.sources.size(); ++i) {
-    FRAZIL_TRY(ReadRows(*row_map, i, places, num_rows, next, group.sources[i]));
+    FRAZIL_TRY(ReadRows(*row_map, i, places, num_rows, budget_, next, group.sources[i]));
   }
   if (!row_map->outputs().empty()) {
     spec::ManifestFile row;
@@ -215,7 +217,7 @@ std::vector<RewriteJournal::Found> RewriteJournal::Load(const table::Table& tabl
       found.push_back(*std::move(group));
     } else {
       notices.push_back("a finished file group is not used: " + group.error().ToString());
-      Remove(id);
+      if (group.error().code() != ErrorCode::kResourceExhausted) Remove(id);
     }
   }
   return found;

@@ -24,8 +24,8 @@ class RewriteJournal {
   /// Files of uncommitted groups older than this are not used: a foreign orphan removal may have taken them.
   static constexpr int64_t kMaxAgeMs = int64_t{12} * 60 * 60 * 1000;
 
-  /// With an empty state directory nothing is kept.
-  RewriteJournal(const std::string& state_directory, const table::Table& table);
+  /// With an empty state directory nothing is kept. `budget`: of where rows went; null: no limit.
+  RewriteJournal(const std::string& state_directory, const table::Table& table, MemoryBudget* budget = nullptr);
 
   /// Keeps other runs of the machine out until this object goes: what one of them finished, another one would commit and
   /// clean up as its own. kFenced naming the holder.
@@ -45,7 +45,8 @@ class RewriteJournal {
     bool was_sent = false;
   };
   /// What an earlier process left. Groups that are too old, unreadable, of which a file is missing or has another size are
-  /// left out and forgotten, each with a line in `notices`; their files stay for orphan removal. What was only half
+  /// left out and forgotten, each with a line in `notices`; their files stay for orphan removal. One that does not fit into
+  /// memory waits for a later run. What was only half
   /// written into the journal goes, or orphan removal would spare the outputs it names for ever. Only under Lock().
   std::vector<Found> Load(const table::Table& table, const Clock& clock, std::vector<std::string>& notices);
 
@@ -53,6 +54,7 @@ class RewriteJournal {
   Result<Found> Read(const table::Table& table, const std::string& id, const Clock& clock) const;
 
   std::string folder_;
+  MemoryBudget* const budget_;
   std::unique_ptr<index::FolderLock> lock_;
   std::shared_ptr<io::FileIO> files_;
 };

@@ -107,7 +107,8 @@ void Planner::MakeBuckets() {
       Bucket& added = buckets_.emplace_back();
       added.is_move = file.spec_id != plan_.output_spec.id();
       if (!added.is_move) {
-        added.name = spec == nullptr ? "" : spec->Path(file.partition, *table::SchemaOfSpec(metadata, *spec));
+        if (spec != nullptr) added.name = spec->Path(file.partition, *table::SchemaOfSpec(metadata, *spec));
+        if (added.name.empty()) added.name = kUnpartitioned;
       } else {
         added.is_landing = spec != nullptr && spec->is_unpartitioned();
         added.name = added.is_landing ? "landing" : fmt::format("spec {}", file.spec_id);

@@ -39,7 +39,7 @@ class OutputSizes {
 struct RewritePlan {
   /// Files of one partition, or of one other spec, that are replaced together.
   struct Group {
-    std::string partition;      ///< for people
+    std::string partition;      ///< for people: `day=2026-01-01/kind=a`, kUnpartitioned, "landing", "spec 1"
     std::vector<size_t> tasks;  ///< indices into scan->tasks, in the order of the manifests
     int64_t input_bytes = 0;
     int64_t input_rows = 0;

@@ -23,6 +23,12 @@ class LivePositions {
 
 }  // namespace
 
+Result<std::shared_ptr<SortedPlaces>> SortedPlaces::Make(int64_t num_rows, const std::string& temp_folder,
+                                                         MemoryBudget* budget) {
+  FRAZIL_ASSIGN(table::RowMapPlaces places, table::RowMapPlaces::Make(num_rows, temp_folder, budget));
+  return std::shared_ptr<SortedPlaces>(new SortedPlaces(std::move(places)));
+}
+
 CarriedRows CarriedRows::Sorted(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows) {
   CarriedRows rows;
   rows.places_ = std::move(places);
@@ -31,16 +37,26 @@ CarriedRows CarriedRows::Sorted(std::shared_ptr<const SortedPlaces> places, int6
   return rows;
 }
 
-CarriedRows CarriedRows::Smallest(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows) {
-  CarriedRows runs;
+CarriedRows CarriedRows::Smallest(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows,
+                                  MemoryBudget* budget) {
+  CarriedRows sorted = Sorted(std::move(places), first, num_rows);
+  // Counted first: runs stay until the commit, so they take no more than they need.
+  int64_t num_runs = 0;
+  SortedPlaces::Place next;
   for (int64_t i = 0; i < num_rows; ++i) {
-    const SortedPlaces::Place place = places->Get(first + i);
-    runs.Add(place.output, place.position, 1);
-    if (static_cast<int64_t>(runs.runs_.size()) > num_rows / 4 + 64) {
-      return Sorted(std::move(places), first, num_rows);
-    }
+    const SortedPlaces::Place place = sorted.places_->Get(first + i);
+    num_runs += i == 0 || place.output != next.output || place.position != next.position;
+    if (num_runs > num_rows / 4 + 64) return sorted;
+    next = {place.output, place.position + 1};
   }
-  runs.runs_.shrink_to_fit();  // they stay until the commit
+  CarriedRows runs;
+  if (budget != nullptr) {
+    auto room = budget->Reserve(num_runs * static_cast<int64_t>(sizeof(Run)), "where rows went");
+    if (!room) return sorted;
+    runs.room_ = *std::move(room);
+  }
+  runs.runs_.reserve(static_cast<size_t>(num_runs));
+  sorted.ForEachRun([&](uint32_t output, int64_t start, int64_t length) { runs.Add(output, start, length); });
   return runs;
 }
 

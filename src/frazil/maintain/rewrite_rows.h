@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/format/deletion_vector.h"
 #include "frazil/table/row_map.h"
@@ -13,16 +15,18 @@
 
 namespace frazil::maintain {
 
-/// Where rows went that were sorted: one number a row, of all sources of a group. Large ones lie in a file without a name,
-/// so that they take no memory that the system could not have back. One thread while it is filled; then thread-safe.
+/// Where rows went that were sorted: one number a row, of all sources of a group (table/row_map_places.h). One thread while it
+/// is filled; then thread-safe.
 class SortedPlaces {
  public:
   struct Place {
     uint32_t output = 0;
     int64_t position = 0;
   };
-  /// `temp_folder`: for that file; empty: the system's.
-  explicit SortedPlaces(int64_t num_rows, const std::string& temp_folder = "") : places_(num_rows, temp_folder) {}
+  /// `temp_folder`: where they lie; empty: the system's. `budget`: of what lies in memory after all; null: no limit.
+  /// kResourceExhausted.
+  static Result<std::shared_ptr<SortedPlaces>> Make(int64_t num_rows, const std::string& temp_folder,
+                                                    MemoryBudget* budget);
 
   void Set(int64_t row, Place place) { places_.Set(row, int64_t{place.output} << kPositionBits | place.position); }
   Place Get(int64_t row) const {
@@ -31,6 +35,8 @@ class SortedPlaces {
   }
 
  private:
+  explicit SortedPlaces(table::RowMapPlaces places) : places_(std::move(places)) {}
+
   static constexpr int kPositionBits = 40;  // RowMap::kMaxRecords
   table::RowMapPlaces places_;
 };
@@ -43,8 +49,9 @@ class CarriedRows {
   CarriedRows() = default;
   /// Rows [first, first + num_rows) of `places`.
   static CarriedRows Sorted(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows);
-  /// The same, or run-length coded if that is smaller.
-  static CarriedRows Smallest(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows);
+  /// The same, or run-length coded if that is smaller and `budget` (null: no limit) has room for it.
+  static CarriedRows Smallest(std::shared_ptr<const SortedPlaces> places, int64_t first, int64_t num_rows,
+                              MemoryBudget* budget);
 
   /// The next `length` rows of the source that were not dropped lie in `output` from `start` on. Not of sorted ones.
   void Add(uint32_t output, int64_t start, int64_t length);
@@ -69,6 +76,7 @@ class CarriedRows {
     uint32_t length = 0;
   };
 
+  MemoryBudget::Reservation room_;  ///< of runs_, where they came of sorted rows
   std::vector<Run> runs_;
   std::shared_ptr<const SortedPlaces> places_;  ///< in the place of runs
   int64_t first_place_ = 0;

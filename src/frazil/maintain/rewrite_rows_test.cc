@@ -40,15 +40,36 @@ TEST(CarriedRows, FindsRowsBehindDroppedOnes) {
   EXPECT_THAT(Places(rows, {3, 6}, dropped), ElementsAre(Pair(0, 102), Pair(1, 1)));
 }
 
+TEST(CarriedRows, RunsOfSortedRowsAreReservedOrThePlacesKept) {
+  constexpr int64_t kRows = 200;
+  auto made = SortedPlaces::Make(kRows, "", nullptr);
+  ASSERT_THAT(made, IsOk());
+  for (int64_t i = 0; i < kRows; ++i) (*made)->Set(i, {static_cast<uint32_t>(i / 50), i % 50});
+  MemoryBudget budget(4 * 16);
+  {
+    const CarriedRows runs = CarriedRows::Smallest(*made, 0, kRows, &budget);
+    EXPECT_FALSE(runs.is_sorted());
+    EXPECT_EQ(budget.used_bytes(), 4 * 16);
+    const CarriedRows no_room = CarriedRows::Smallest(*made, 0, kRows, &budget);
+    EXPECT_TRUE(no_room.is_sorted());
+    for (int64_t position = 0; position < kRows; ++position) {
+      EXPECT_EQ(Places(no_room, {position}, {}), Places(runs, {position}, {}));
+    }
+  }
+  EXPECT_EQ(budget.used_bytes(), 0);
+}
+
 TEST(CarriedRows, TellsARowMapTheSame) {
   const auto io = std::make_shared<io::MemoryFileIO>();
   for (const bool is_sorted : {false, true}) {
     const int64_t count = 200;
     const format::DeletionVector dropped = table::Positions({0, 7, 8, 199});
     constexpr int64_t kBefore = 3;  // rows of another source
-    const auto places = std::make_shared<SortedPlaces>(kBefore + count - 4);
+    const auto made = SortedPlaces::Make(kBefore + count - 4, "", nullptr);
+    ASSERT_THAT(made, IsOk());
+    const std::shared_ptr<SortedPlaces>& places = *made;
     for (int64_t i = 0; i < count - 4; ++i) places->Set(kBefore + i, {0, is_sorted ? count - 5 - i : i});
-    const CarriedRows rows = CarriedRows::Smallest(places, kBefore, count - 4);
+    const CarriedRows rows = CarriedRows::Smallest(places, kBefore, count - 4, nullptr);
     EXPECT_EQ(rows.is_sorted(), is_sorted);
     table::RowMapWriter writer;
     const uint32_t source = writer.AddSource({"s", spec::SequenceNumber{1}, spec::RowId{0}, count}, dropped.Clone());

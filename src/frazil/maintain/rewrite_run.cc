@@ -47,7 +47,7 @@ RewriteRun::RewriteRun(table::Table& table, const RewriteOptions& options, const
     : table_(table),
       options_(options),
       context_(context),
-      journal_(context.state_directory, table),
+      journal_(context.state_directory, table, context.budget),
       equality_deletes_(context.budget, context.temp_directory) {}
 
 void RewriteRun::Progress(const std::string& phase) {

@@ -1,9 +1,7 @@
 #include "frazil/maintain/rewrite_sorted_run.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <queue>
@@ -17,6 +15,7 @@
 
 #include "frazil/base/bytes.h"
 #include "frazil/format/parquet_row_bytes.h"
+#include "frazil/io/unnamed_file.h"
 #include "frazil/write/gather.h"
 
 namespace frazil::maintain {
@@ -240,22 +239,14 @@ SpillFile::SpillFile(std::string directory) : directory_(std::move(directory)) {
 SpillFile::~SpillFile() = default;
 
 Result<std::shared_ptr<SpillFile>> SpillFile::Create(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path folder = directory;
-  if (directory.empty()) folder = std::filesystem::temp_directory_path(error);
-  if (!error) std::filesystem::create_directories(folder, error);
-  if (error) return Fail(ErrorCode::kIo, "no folder for sorted runs: {}: {}", error.message(), directory);
-  std::string path = folder / "frazil-sort-XXXXXX";
-  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
-  if (fd < 0) return Fail(ErrorCode::kIo, "no file for sorted rows: {}: {}", std::strerror(errno), path);
-  ::unlink(path.c_str());  // it goes with its last descriptor, also when the process is killed
+  FRAZIL_ASSIGN(const io::UnnamedFile unnamed, io::UnnamedFile::Create(directory, "sorted rows"));
+  const std::string& path = unnamed.folder();
   const std::shared_ptr<SpillFile> file(new SpillFile(path));
-  file->fd_ = fd;
-  auto output = arrow::io::FileOutputStream::Open(fd);
+  FRAZIL_ASSIGN(file->fd_, unnamed.Duplicate());
+  auto output = arrow::io::FileOutputStream::Open(file->fd_);
   FRAZIL_TRY(CheckArrow(output.status(), path));
   file->output_ = output.MoveValueUnsafe();
-  const int read_fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (read_fd < 0) return Fail(ErrorCode::kIo, "cannot read sorted rows again: {}: {}", std::strerror(errno), path);
+  FRAZIL_ASSIGN(const int read_fd, unnamed.Duplicate());
   auto input = arrow::io::ReadableFile::Open(read_fd);
   FRAZIL_TRY(CheckArrow(input.status(), path));
   file->input_ = input.MoveValueUnsafe();

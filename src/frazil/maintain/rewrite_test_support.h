@@ -20,8 +20,8 @@ using index::Partitioning;
 using index::TestRow;
 
 /// What a rewrite must not change of the live rows: (row id, last updated, values), sorted.
-inline std::vector<std::string> RowsOf(const table::Table& table) {
-  auto rows = index::ReadLiveRows(table);
+inline std::vector<std::string> RowsOf(const table::Table& table, const std::string& branch = spec::kMainBranch) {
+  auto rows = index::ReadLiveRows(table, table.metadata()->FindRef(branch));
   EXPECT_THAT(rows, IsOk());
   std::vector<std::string> lines;
   if (!rows) return lines;
@@ -33,8 +33,8 @@ inline std::vector<std::string> RowsOf(const table::Table& table) {
   return lines;
 }
 
-inline std::vector<int64_t> IdsOf(const table::Table& table) {
-  auto rows = index::ReadLiveRows(table);
+inline std::vector<int64_t> IdsOf(const table::Table& table, const std::string& branch = spec::kMainBranch) {
+  auto rows = index::ReadLiveRows(table, table.metadata()->FindRef(branch));
   EXPECT_THAT(rows, IsOk());
   std::vector<int64_t> ids;
   for (const LiveRow& row : *rows) ids.push_back(row.row.id);
@@ -48,8 +48,8 @@ inline std::vector<TestRow> Rows(int64_t begin, int64_t end, const std::string& 
   return rows;
 }
 
-inline table::LiveFiles LiveOf(const table::Table& table) {
-  auto live = table::LoadLiveFiles(table, table.metadata()->current_snapshot());
+inline table::LiveFiles LiveOf(const table::Table& table, const std::string& branch = spec::kMainBranch) {
+  auto live = table::LoadLiveFiles(table, table.metadata()->FindRef(branch));
   EXPECT_THAT(live, IsOk());
   return *live;
 }
@@ -59,6 +59,26 @@ inline RewriteOptions AllFiles() {
   RewriteOptions options;
   options.rewrite_all = true;
   return options;
+}
+
+/// Every file is rewritten, its rows in the order of a column.
+inline RewriteOptions SortedBy(spec::FieldId column, spec::SortDirection direction = spec::SortDirection::kAscending) {
+  RewriteOptions options = AllFiles();
+  options.strategy = RewriteOptions::Strategy::kSort;
+  options.sort_order =
+      spec::SortOrder{.id = spec::SortOrderId{0}, .fields = {{.source_id = column, .direction = direction}}};
+  return options;
+}
+
+/// A branch at the head of main.
+inline Status BranchOff(MemoryTable& table, const std::string& name) {
+  return table::CommitUpdates(
+      table.table,
+      [&](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+        return std::vector<spec::TableUpdate>{spec::update::SetSnapshotRef{
+            name, {.snapshot_id = *metadata.current_snapshot_id, .type = spec::RefType::kBranch}}};
+      },
+      table.clock);
 }
 
 /// A rewrite stopped between its phases, so that others get in between. Files are copied column by column, where

@@ -1,6 +1,5 @@
 #include "frazil/scan/equality_key_run.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,7 +7,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 namespace frazil::scan {
 namespace {
@@ -24,23 +22,8 @@ auto Failed(const char* what, const std::string& directory) {
 }  // namespace
 
 Result<EqualityKeyRun::Writer> EqualityKeyRun::Writer::Make(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path folder = directory;
-  if (directory.empty()) folder = std::filesystem::temp_directory_path(error);
-  if (!error) std::filesystem::create_directories(folder, error);
-  if (error)
-    return Fail(ErrorCode::kIo, "no folder for the keys of equality deletes: {}: {}", error.message(), directory);
-  std::string name = folder / "frazil-keys-XXXXXX";
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return Failed("create", folder);
-  ::unlink(name.c_str());
-  Writer writer;
-  writer.directory_ = folder;
-  writer.fd_ = std::shared_ptr<int>(new int(fd), [](const int* owned) {
-    ::close(*owned);
-    delete owned;
-  });
-  return writer;
+  FRAZIL_ASSIGN(io::UnnamedFile file, io::UnnamedFile::Create(directory, "keys of equality deletes"));
+  return Writer(std::move(file));
 }
 
 Status EqualityKeyRun::Writer::Add(const EqualityKeyEntry& entry) {
@@ -53,9 +36,9 @@ Status EqualityKeyRun::Writer::Flush() {
   const auto* from = reinterpret_cast<const char*>(pending_.data());
   size_t left = pending_.size() * sizeof(EqualityKeyEntry);
   while (left > 0) {
-    const ssize_t written = ::write(*fd_, from, left);
+    const ssize_t written = ::write(file_.fd(), from, left);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Failed("write", directory_);
+    if (written < 0) return Failed("write", file_.folder());
     from += written;
     left -= static_cast<size_t>(written);
   }
@@ -67,8 +50,8 @@ Result<std::unique_ptr<EqualityKeyRun>> EqualityKeyRun::Writer::Finish() {
   FRAZIL_TRY(Flush());
   std::unique_ptr<EqualityKeyRun> run(new EqualityKeyRun());
   if (num_entries_ == 0) return run;
-  void* mapped = ::mmap(nullptr, num_entries_ * sizeof(EqualityKeyEntry), PROT_READ, MAP_SHARED, *fd_, 0);
-  if (mapped == MAP_FAILED) return Failed("map", directory_);
+  void* mapped = ::mmap(nullptr, num_entries_ * sizeof(EqualityKeyEntry), PROT_READ, MAP_SHARED, file_.fd(), 0);
+  if (mapped == MAP_FAILED) return Failed("map", file_.folder());
   run->entries_ = static_cast<const EqualityKeyEntry*>(mapped);
   run->num_entries_ = num_entries_;
   const int bits = std::max(1, static_cast<int>(std::bit_width(num_entries_ / kEntriesABucket)));

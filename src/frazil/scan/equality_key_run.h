@@ -7,6 +7,7 @@
 
 #include "frazil/base/hash.h"
 #include "frazil/base/result.h"
+#include "frazil/io/unnamed_file.h"
 
 namespace frazil::scan {
 
@@ -33,10 +34,10 @@ class EqualityKeyRun {
     Result<std::unique_ptr<EqualityKeyRun>> Finish();
 
    private:
+    explicit Writer(io::UnnamedFile file) : file_(std::move(file)) {}
     Status Flush();
 
-    std::string directory_;
-    std::shared_ptr<int> fd_;
+    io::UnnamedFile file_;
     std::vector<EqualityKeyEntry> pending_;
     uint64_t num_entries_ = 0;
   };

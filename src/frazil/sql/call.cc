@@ -2,6 +2,7 @@
 
 #include "frazil/spec/ascii.h"
 #include "frazil/sql/call_value.h"
+#include "frazil/sql/file_list.h"
 #include "frazil/sql/made_up_result.h"
 #include "frazil/sql/table_renderer.h"
 #include "frazil/sql/tree_reader.h"
@@ -107,6 +108,7 @@ class Caller {
     context.parse_predicate = [this](const spec::Schema& schema, const std::string& predicate) {
       return engine_.TranslatePredicate(schema, predicate);
     };
+    context.read_file_list = [this](const std::string& name) { return ReadFileList(engine_, name); };
     return procedure.Run(context, arguments);
   }
 

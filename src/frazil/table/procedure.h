@@ -16,6 +16,7 @@
 #include "frazil/base/result.h"
 #include "frazil/catalog/catalog.h"
 #include "frazil/expr/expression.h"
+#include "frazil/io/file_io.h"
 #include "frazil/spec/schema.h"
 
 namespace frazil::table {
@@ -75,6 +76,9 @@ struct ProcedureContext {
   /// Reads a SQL predicate over the table's columns, for files that may hold matching rows: the result is never
   /// narrower than the text (parts that say nothing about files become true). Null: `where` is kNotSupported.
   std::function<Result<expr::ExpressionPtr>(const spec::Schema& schema, const std::string& predicate)> parse_predicate;
+  /// The rows of a table or view with the columns file_path (a text) and last_modified (a timestamp). Null: `file_list_view`
+  /// is kNotSupported.
+  std::function<Result<std::vector<io::FileInfo>>(const std::string& name)> read_file_list;
   std::function<void(const ProcedureProgress&)> on_progress;  ///< may be empty; any thread
   std::function<void(const std::string&)> on_notice;          ///< one line for people; may be empty
 };

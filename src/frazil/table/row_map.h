@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
 #include "frazil/format/deletion_vector.h"
 #include "frazil/io/file_io.h"
@@ -78,11 +79,12 @@ class RowMap {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Builds a row map while a rewrite writes its outputs, and writes it. One thread.
+/// Builds a row map while a rewrite writes its outputs, and writes it. One thread. What it has in memory a row is reserved;
+/// kResourceExhausted when that does not fit.
 class RowMapWriter {
  public:
-  /// `temp_folder`: for what is told in no order; empty: the system's.
-  explicit RowMapWriter(std::string temp_folder = "");
+  /// `temp_folder`: for what is told in no order; empty: the system's. `budget`: null is no limit.
+  explicit RowMapWriter(std::string temp_folder = "", MemoryBudget* budget = nullptr);
   ~RowMapWriter();
 
   /// `dropped`: positions that were deleted when the rewrite was planned (D0), so not carried. Returns its index.

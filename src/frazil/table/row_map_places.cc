@@ -1,13 +1,13 @@
 #include "frazil/table/row_map_places.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
+#include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
+
+#include "frazil/io/system_error.h"
+#include "frazil/io/unnamed_file.h"
 
 namespace frazil::table {
 namespace {
@@ -15,35 +15,46 @@ namespace {
 /// A rewrite has many sources: what each of them keeps in memory adds up.
 constexpr int64_t kWorthAFile = 1 << 16;  // 512 KiB
 
-/// Zeros in a file that goes with the mapping; null: cannot be had. Its blocks are taken at once, for a disk that is full
-/// later could not be told from the mapping's end.
-int64_t* MapTemporaryFile(std::filesystem::path folder, size_t size) {
-  std::error_code ignored;
-  if (folder.empty()) folder = std::filesystem::temp_directory_path(ignored);
-  if (folder.empty()) return nullptr;
-  std::filesystem::create_directories(folder, ignored);
-  std::string name = (folder / "frazil-row-map-XXXXXX").string();
-  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  ::unlink(name.c_str());
-  void* data = MAP_FAILED;
-  if (::posix_fallocate(fd, 0, static_cast<off_t>(size)) == 0) {
-    data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  ::close(fd);
-  return data == MAP_FAILED ? nullptr : static_cast<int64_t*>(data);
-}
+constexpr char kWhat[] = "where sorted rows went";
 
 }  // namespace
 
-RowMapPlaces::RowMapPlaces(int64_t count, const std::string& folder) : count_(count) {
-  const auto length = static_cast<size_t>(count);
-  if (count >= kWorthAFile) mapped_ = MapTemporaryFile(folder, length * sizeof(int64_t));
-  if (mapped_ == nullptr) in_memory_.resize(length);
+Result<RowMapPlaces> RowMapPlaces::Make(int64_t count, const std::string& folder, MemoryBudget* budget) {
+  RowMapPlaces places;
+  places.count_ = count;
+  if (count < kWorthAFile && places.TakeMemory(budget)) return places;
+  const Status mapped = places.MapFile(folder);
+  if (mapped) return places;
+  if (const Status taken = places.TakeMemory(budget); !taken) {
+    return tl::unexpected(Error(taken.error().code(), fmt::format("no file for them, {}; {}", mapped.error().message(),
+                                                                  taken.error().message()))
+                              .WithHint("give temporary files a folder on a local disk with room, or raise "
+                                        "--memory-limit"));
+  }
+  return places;
+}
+
+Status RowMapPlaces::TakeMemory(MemoryBudget* budget) {
+  if (budget != nullptr) {
+    FRAZIL_ASSIGN(room_, budget->Reserve(static_cast<int64_t>(num_bytes()), kWhat));
+  }
+  in_memory_.resize(static_cast<size_t>(count_));
+  return {};
+}
+
+/// The file's blocks are taken at once, for a disk that is full later could not be told from the mapping's end.
+Status RowMapPlaces::MapFile(const std::string& folder) {
+  FRAZIL_ASSIGN(const io::UnnamedFile file, io::UnnamedFile::Create(folder, kWhat));
+  const int failed = ::posix_fallocate(file.fd(), 0, static_cast<off_t>(num_bytes()));
+  if (failed != 0) return tl::unexpected(io::SystemError(failed, "cannot take disk space", file.folder()));
+  void* const data = ::mmap(nullptr, num_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd(), 0);
+  if (data == MAP_FAILED) return tl::unexpected(io::SystemError(errno, "cannot map a file", file.folder()));
+  mapped_ = static_cast<int64_t*>(data);
+  return {};
 }
 
 RowMapPlaces::~RowMapPlaces() {
-  if (mapped_ != nullptr) ::munmap(mapped_, static_cast<size_t>(count_) * sizeof(int64_t));
+  if (mapped_ != nullptr) ::munmap(mapped_, num_bytes());
 }
 
 RowMapPlaces::RowMapPlaces(RowMapPlaces&& other) noexcept { *this = std::move(other); }
@@ -51,6 +62,7 @@ RowMapPlaces::RowMapPlaces(RowMapPlaces&& other) noexcept { *this = std::move(ot
 RowMapPlaces& RowMapPlaces::operator=(RowMapPlaces&& other) noexcept {
   std::swap(count_, other.count_);
   std::swap(mapped_, other.mapped_);
+  std::swap(room_, other.room_);
   in_memory_.swap(other.in_memory_);
   return *this;
 }

@@ -23,6 +23,7 @@ template <typename T>
 void AppendArray(const RowMapPlaces& places, const std::vector<int64_t>& starts, Bytes& out) {
   constexpr int64_t kPositionMask = (int64_t{1} << kPositionBits) - 1;
   size_t at = out.size();
+  out.reserve(at + static_cast<size_t>(places.size()) * sizeof(T));  // resize() may take twice that
   out.resize(at + static_cast<size_t>(places.size()) * sizeof(T));
   for (int64_t position = 0; position < places.size(); ++position) {
     const int64_t place = places.Get(position);
@@ -86,6 +87,7 @@ class RowMapWriter::Impl {
   }
 
   std::string temp_folder;
+  MemoryBudget* budget = nullptr;
   std::vector<SourceState> sources;
   std::vector<OutputState> outputs;
 
@@ -120,8 +122,9 @@ class RowMapWriter::Impl {
   }
 };
 
-RowMapWriter::RowMapWriter(std::string temp_folder) : impl_(std::make_unique<Impl>()) {
+RowMapWriter::RowMapWriter(std::string temp_folder, MemoryBudget* budget) : impl_(std::make_unique<Impl>()) {
   impl_->temp_folder = std::move(temp_folder);
+  impl_->budget = budget;
 }
 RowMapWriter::~RowMapWriter() = default;
 
@@ -164,7 +167,9 @@ Status RowMapWriter::AddSorted(uint32_t source, spec::RowPosition position, uint
   if (output_position.value() < 0 || output_position.value() >= RowMap::kMaxRecords) {
     return Wrong(fmt::format("row {}", output_position.value()), impl_->outputs[output].output.path);
   }
-  if (state->places.empty()) state->places = RowMapPlaces(record_count, impl_->temp_folder);
+  if (state->places.empty()) {
+    FRAZIL_ASSIGN(state->places, RowMapPlaces::Make(record_count, impl_->temp_folder, impl_->budget));
+  }
   if (state->places.Get(position.value()) != RowMapPlaces::kDropped)
     return Wrong(fmt::format("row {} twice", position.value()), state->source.path);
   if (state->dropped.Contains(position)) {
@@ -200,9 +205,13 @@ Result<int64_t> RowMapWriter::Write(io::FileIO& io, const std::string& path) con
   for (uint32_t i = 0; i < impl_->sources.size(); ++i) {
     Impl::SourceState& state = impl_->sources[i];
     const bool is_array = !state.places.empty();
-    FRAZIL_ASSIGN(Bytes bytes,
-                  EncodeRowMapSource(i, is_array ? RowMapKind::kArray : RowMapKind::kSegments,
-                                     static_cast<uint8_t>(is_array ? is_narrow ? 4 : 8 : 0), state.dropped));
+    const int width = is_array ? is_narrow ? 4 : 8 : 0;
+    MemoryBudget::Reservation room;  // a blob is written in one piece
+    if (is_array && impl_->budget != nullptr) {
+      FRAZIL_ASSIGN(room, impl_->budget->Reserve(width * state.places.size(), "a row map"));
+    }
+    FRAZIL_ASSIGN(Bytes bytes, EncodeRowMapSource(i, is_array ? RowMapKind::kArray : RowMapKind::kSegments,
+                                                  static_cast<uint8_t>(width), state.dropped));
     if (!is_array) {
       AppendBytes(bytes, state.segments.Finish());
     } else if (is_narrow) {

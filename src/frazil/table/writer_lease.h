@@ -37,18 +37,22 @@ class WriterLease {
   void Advance();
   /// One heartbeat. On failure the last one still counts.
   Status Renew();
+  /// Of the table when it was taken.
+  const std::string& table_location() const { return table_location_; }
   /// Two heartbeats since Advance() lay so far apart that the lease may have been dead in between, or nobody can tell.
   bool HasLapsed() const;
 
  private:
   struct Heart;
-  explicit WriterLease(std::shared_ptr<Heart> heart) : heart_(std::move(heart)) {}
+  WriterLease(std::string table_location, std::shared_ptr<Heart> heart)
+      : table_location_(std::move(table_location)), heart_(std::move(heart)) {}
 
+  const std::string table_location_;
   const std::shared_ptr<Heart> heart_;  ///< with the thread: where the store hangs, that lives longer
   std::thread thread_;
 };
 
-/// When the oldest writer that still holds a lease on the table began, by the store's clock; none: nobody holds one. A
+/// When the oldest writer that still holds a lease in this location of the table began, by the store's clock; none: nobody holds one. A
 /// lease that does not say when began at the beginning of time: nothing is known to be older than its work.
 Result<std::optional<int64_t>> OldestLeaseStartMs(const io::FileIO& io, const std::string& table_location,
                                                   int64_t store_now_ms);

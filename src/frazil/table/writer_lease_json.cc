@@ -146,8 +146,8 @@ void WriterLease::Heart::End() {
 Result<std::unique_ptr<WriterLease>> WriterLease::Take(std::shared_ptr<io::FileIO> io,
                                                        const std::string& table_location, std::string writer,
                                                        std::chrono::milliseconds renew_every) {
-  std::unique_ptr<WriterLease> lease(
-      new WriterLease(std::make_shared<Heart>(std::move(io), FolderOf(table_location), std::move(writer))));
+  std::unique_ptr<WriterLease> lease(new WriterLease(
+      table_location, std::make_shared<Heart>(std::move(io), FolderOf(table_location), std::move(writer))));
   // The first one covers everything; when it was written, the store tells, and the second one says.
   FRAZIL_TRY(lease->Renew());
   lease->Advance();
