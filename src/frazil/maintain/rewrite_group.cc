@@ -252,6 +252,10 @@ Status GroupRewrite::ReadSource(uint32_t index) {
 Status GroupRewrite::WriteSorted() {
   std::vector<int64_t> first_rows = {0};  // of each source
   for (uint32_t i = 0; i < result_.sources.size(); ++i) first_rows.push_back(first_rows.back() + sorter_->num_rows(i));
+  if (first_rows.back() > places_->num_rows()) {
+    return Fail(ErrorCode::kCorruptData, "files of {} have {} rows, the table says that at most {} live",
+                table_.name().ToString(), first_rows.back(), places_->num_rows());
+  }
   FRAZIL_TRY(sorter_->Sort());
   for (;;) {
     FRAZIL_TRY(CheckStop());

@@ -28,6 +28,7 @@ class SortedPlaces {
   static Result<std::shared_ptr<SortedPlaces>> Make(int64_t num_rows, const std::string& temp_folder,
                                                     MemoryBudget* budget);
 
+  int64_t num_rows() const { return places_.size(); }
   void Set(int64_t row, Place place) { places_.Set(row, int64_t{place.output} << kPositionBits | place.position); }
   Place Get(int64_t row) const {
     const int64_t place = places_.Get(row);
