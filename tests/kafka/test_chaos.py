@@ -190,6 +190,5 @@ def test_the_table_ends_with_the_last_value_of_every_key(home, broker, registry,
             chaos.step()
             chaos.check()
         chaos.settle()
-    except BaseException:
+    finally:
         print("\n".join(chaos.story))
-        raise
