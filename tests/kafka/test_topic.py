@@ -6,6 +6,7 @@ import pytest
 
 from kafka_source import Source
 from registry import Registry, framed, unframed
+from running import UserKv, pipeline, write_config
 
 ROW = {"type": "record", "name": "Row", "fields": [
     {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"]},
@@ -121,6 +122,56 @@ def test_what_is_not_there_is_said(home, topic_command, broker, tmp_path):
     done = home.run("topic", "list", "-P", "bootstrap.servers=x:1", "-P", "sasl.password=hunter2", "-P", "no.such=hunter2",
                     check=False)
     assert done.returncode == 1 and "no.such" in done.stderr and "hunter2" not in done.stderr
+
+
+def test_servers_security_registry_and_group_come_from_a_pipeline(home, broker, registry):
+    topic = UserKv(broker, registry)
+    topic.upsert([(1, 1, "k", "v"), (2, 2, "k", None)])
+    other = UserKv(broker, registry)
+    secure = {"properties.bootstrap.servers": broker.sasl_bootstrap, "properties.security.protocol": "SASL_PLAINTEXT",
+              "properties.sasl.mechanism": "PLAIN", "properties.sasl.jaas.config":
+              'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="secret word";'}
+    config = write_config(home, {"user-kv": pipeline(topic, registry, "apps.user_kv", source=secure)})
+
+    def look(*arguments):
+        return [json.loads(line) for line in home.run("topic", *arguments, "-c", config, "-o", "jsonl").stdout.splitlines()]
+
+    assert {row["partition"]: row["committed"] for row in look("lag", topic.topic)} == {0: None, 1: None}
+    home.run("run", "-c", config, "--bounded", timeout=180)
+    assert [(row["partition"], row["log_end"], row["lag"]) for row in look("lag", topic.topic)] == [(0, 1, 0), (1, 1, 0)]
+    assert [row["lag"] for row in look("lag", topic.topic, "--group", "nobody")] == [None, None]
+    assert topic.topic in {row["topic"] for row in look("list")}
+    # A topic that no pipeline reads, in the cluster of one that is named.
+    assert [row["log_end"] for row in look("lag", other.topic, "--pipeline", "user-kv")] == [0, 0]
+    shown = [row for row in look("peek", topic.topic, "--offsets", "start") if row["value"] is not None]
+    assert json.loads(shown[0]["value"])["value"] == "v"  # decoded: the registry is the pipeline's
+    # Options go over it.
+    wrong = home.run("topic", "lag", topic.topic, "-c", config, "-P", 'sasl.jaas.config=x.PlainLoginModule required '
+                     'username="alice" password="hunter2";', check=False)
+    assert wrong.returncode == 3 and "uthentication failed" in wrong.stderr and "hunter2" not in wrong.stderr
+    # Servers of the options are another cluster, perhaps: nothing of the pipeline's goes there.
+    home.run("topic", "lag", topic.topic, "-c", config, "--bootstrap-servers", broker.bootstrap)
+
+
+def test_which_pipeline_is_meant_has_to_be_clear(home, broker, registry):
+    topic, other = UserKv(broker, registry), UserKv(broker, registry)
+    config = write_config(home, {
+        "a": pipeline(topic, registry, "apps.a"), "b": pipeline(topic, registry, "apps.b", source={"properties.group.id": "b"}),
+        "c": pipeline(other, registry, "apps.c", source={"properties.bootstrap.servers": "127.0.0.1:1"})})
+
+    def run(*arguments):
+        return home.run("topic", *arguments, "-c", config, "-o", "jsonl", check=False)
+
+    both = run("lag", topic.topic)  # one cluster, two groups
+    assert both.returncode == 0 and "--pipeline or --group" in both.stderr
+    assert [json.loads(line)["lag"] for line in both.stdout.splitlines()] == [None, None]
+    several = run("list")
+    assert several.returncode == 2 and "a, b, c" in several.stderr and "--pipeline" in several.stderr
+    assert run("list", "--pipeline", "a").returncode == 0
+    nobody = run("list", "--pipeline", "d")
+    assert nobody.returncode == 2 and "'d'" in nobody.stderr and "a, b, c" in nobody.stderr
+    unread = run("lag", "no-such-topic")
+    assert unread.returncode == 2 and "--bootstrap-servers" in unread.stderr and "no-such-topic" in unread.stderr
 
 
 # ---- bench gen

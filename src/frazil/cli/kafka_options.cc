@@ -49,13 +49,18 @@ void AddKafkaOptions(CLI::App& command, KafkaOptions& options) {
       }));
 }
 
-Result<ingest::KafkaProperties> ReadKafkaOptions(const KafkaOptions& options) {
+Result<ingest::KafkaProperties> ReadGivenProperties(const KafkaOptions& options) {
   ingest::KafkaProperties properties;
   if (!options.command_config.empty()) FRAZIL_TRY(ReadFile(options.command_config, properties));
   for (size_t i = 0; i < options.properties.size(); ++i) {
     FRAZIL_TRY(Put(options.properties[i], fmt::format("--property number {}", i + 1), properties));
   }
   if (!options.bootstrap_servers.empty()) properties["bootstrap.servers"] = options.bootstrap_servers;
+  return properties;
+}
+
+Result<ingest::KafkaProperties> ReadKafkaOptions(const KafkaOptions& options) {
+  FRAZIL_ASSIGN(ingest::KafkaProperties properties, ReadGivenProperties(options));
   if (properties["bootstrap.servers"].empty()) {
     return Fail(ErrorCode::kInvalidArgument, "--bootstrap-servers is missing");
   }

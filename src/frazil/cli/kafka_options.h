@@ -23,7 +23,9 @@ struct KafkaOptions {
 
 void AddKafkaOptions(CLI::App& command, KafkaOptions& options);
 
-/// Properties in the Java client's names. kInvalidArgument naming what is wrong, never a value.
+/// Properties in the Java client's names, perhaps without servers. kInvalidArgument naming what is wrong, never a value.
+Result<ingest::KafkaProperties> ReadGivenProperties(const KafkaOptions& options);
+/// The same, with servers: kInvalidArgument when there are none.
 Result<ingest::KafkaProperties> ReadKafkaOptions(const KafkaOptions& options);
 Result<std::unique_ptr<ingest::SchemaRegistry>> OpenRegistry(const KafkaOptions& options);
 

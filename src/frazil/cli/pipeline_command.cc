@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "frazil/cli/commands.h"
+#include "frazil/cli/configured_pipeline.h"
 #include "frazil/cli/control.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
@@ -23,16 +24,6 @@ struct PipelineCommandOptions {
   std::string to;
   std::string from;
 };
-
-Result<service::PipelineConfig> ConfigOf(Context& context, const std::string& id) {
-  FRAZIL_ASSIGN(const Config* config, context.config());
-  const std::vector<std::string> ids = service::NamesBelow(config->values(), "pipelines");
-  if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
-    return Fail(ErrorCode::kNotFound, "pipeline is not configured: '{}' (there are: {})", id,
-                ids.empty() ? "none" : fmt::format("{}", fmt::join(ids, ", ")));
-  }
-  return service::ReadPipelineConfig(config->values(), id, config->CatalogNames());
-}
 
 Result<service::PipelineResources> ResourcesFor(Context& context) {
   service::PipelineResources resources;
@@ -135,7 +126,7 @@ std::map<int32_t, int64_t> NextOf(const ingest::SourcePositions& positions) {
 
 Result<ExitCode> ResetOffsets(Context& context, const PipelineCommandOptions& options) {
   FRAZIL_ASSIGN(const service::OffsetTarget target, service::ParseOffsetTarget(options.to));
-  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfigOf(context, options.id));
+  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfiguredPipeline(context, options.id));
   FRAZIL_TRY(CheckNotRunning(context, options.id));
   FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
   FRAZIL_ASSIGN(table::Table table, service::OpenPipelineTable(config, resources, false));
@@ -157,7 +148,7 @@ Result<ExitCode> ResetOffsets(Context& context, const PipelineCommandOptions& op
 }
 
 Result<ExitCode> Adopt(Context& context, const PipelineCommandOptions& options) {
-  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfigOf(context, options.id));
+  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfiguredPipeline(context, options.id));
   FRAZIL_TRY(CheckNotRunning(context, options.id));
   FRAZIL_TRY(CheckNotRunning(context, options.from));
   FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
@@ -169,7 +160,7 @@ Result<ExitCode> Adopt(Context& context, const PipelineCommandOptions& options) 
 }
 
 Result<ExitCode> Resync(Context& context, const PipelineCommandOptions& options) {
-  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfigOf(context, options.id));
+  FRAZIL_ASSIGN(const service::PipelineConfig config, ConfiguredPipeline(context, options.id));
   FRAZIL_TRY(CheckNotRunning(context, options.id));
   FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
   return ResyncPipeline(context, config, resources);

@@ -8,6 +8,7 @@
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/record_text.h"
+#include "frazil/cli/topic_source.h"
 #include "frazil/ingest/kafka_cluster.h"
 #include "frazil/ingest/kafka_source.h"
 #include "frazil/spec/date_time.h"
@@ -18,6 +19,7 @@ namespace {
 
 struct TopicOptions {
   KafkaOptions kafka;
+  std::string pipeline;  ///< empty: whichever reads the topic
   std::string topic;
   std::string group;
   std::string offsets = "-10";
@@ -40,9 +42,8 @@ Result<ExitCode> Print(Context& context, const sql::MadeUpTable& table) {
   return ExitCode::kOk;
 }
 
-Result<ExitCode> RunList(Context& context, const TopicOptions& options) {
-  FRAZIL_ASSIGN(const ingest::KafkaProperties properties, ReadKafkaOptions(options.kafka));
-  FRAZIL_ASSIGN(const std::unique_ptr<ingest::KafkaCluster> cluster, ingest::ConnectKafka(properties));
+Result<ExitCode> RunList(Context& context, const TopicOptions&, const TopicSource& source) {
+  FRAZIL_ASSIGN(const std::unique_ptr<ingest::KafkaCluster> cluster, ingest::ConnectKafka(source.properties));
   FRAZIL_ASSIGN(const std::vector<std::string> names, cluster->TopicNames());
   sql::MadeUpTable table = NewTable({{"topic", spec::TypeId::kString},
                                      {"partitions", spec::TypeId::kInt},
@@ -62,12 +63,15 @@ Result<ExitCode> RunList(Context& context, const TopicOptions& options) {
   return Print(context, table);
 }
 
-Result<ExitCode> RunLag(Context& context, const TopicOptions& options) {
-  FRAZIL_ASSIGN(const ingest::KafkaProperties properties, ReadKafkaOptions(options.kafka));
-  FRAZIL_ASSIGN(const std::unique_ptr<ingest::KafkaCluster> cluster, ingest::ConnectKafka(properties));
+Result<ExitCode> RunLag(Context& context, const TopicOptions& options, const TopicSource& source) {
+  const std::string& group = options.group.empty() ? source.group : options.group;
+  if (group.empty() && source.is_of_several_groups) {
+    context.Say("several pipelines read the topic: --pipeline or --group says whose lag is meant");
+  }
+  FRAZIL_ASSIGN(const std::unique_ptr<ingest::KafkaCluster> cluster, ingest::ConnectKafka(source.properties));
   std::map<int32_t, int64_t> committed;  // before the ends: a lag is never negative
-  if (!options.group.empty()) {
-    FRAZIL_ASSIGN(committed, cluster->GroupOffsets(options.group, options.topic));
+  if (!group.empty()) {
+    FRAZIL_ASSIGN(committed, cluster->GroupOffsets(group, options.topic));
   }
   FRAZIL_ASSIGN(const ingest::KafkaTopicInfo topic, cluster->Describe(options.topic));
   sql::MadeUpTable table = NewTable({{"partition", spec::TypeId::kInt},
@@ -160,16 +164,13 @@ Result<sql::DatumRow> RowOf(const ingest::SourceRecord& record, RecordTexts& tex
                        value.schema_id ? sql::IntDatum(*value.schema_id) : sql::Datum()};
 }
 
-Result<ExitCode> RunPeek(Context& context, const TopicOptions& options) {
+Result<ExitCode> RunPeek(Context& context, const TopicOptions& options, const TopicSource& topic_source) {
   ingest::KafkaSourceOptions source_options;
-  FRAZIL_ASSIGN(source_options.properties, ReadKafkaOptions(options.kafka));
+  source_options.properties = topic_source.properties;
   source_options.topic = options.topic;
   source_options.with_headers = true;
   source_options.on_notice = [&](const std::string& notice) { context.Say(notice); };
-  std::unique_ptr<ingest::SchemaRegistry> registry;
-  if (options.kafka.has_registry()) {
-    FRAZIL_ASSIGN(registry, OpenRegistry(options.kafka));
-  }
+  FRAZIL_ASSIGN(std::unique_ptr<ingest::SchemaRegistry> registry, OpenRegistry(topic_source));
   RecordTexts texts(std::move(registry));
   FRAZIL_ASSIGN(const std::unique_ptr<ingest::RecordSource> source, ingest::MakeKafkaSource(source_options));
   FRAZIL_ASSIGN(const PeekPlan plan, PlanOf(*source, options));
@@ -197,18 +198,33 @@ Result<ExitCode> RunPeek(Context& context, const TopicOptions& options) {
   return Print(context, table);
 }
 
+using Command = Result<ExitCode> (*)(Context&, const TopicOptions&, const TopicSource&);
+
+/// Servers that neither options nor configuration name are a usage error, as is a pipeline that is not there.
+Result<ExitCode> RunOn(Context& context, const TopicOptions& options, Command run) {
+  const Result<TopicSource> source = FindTopicSource(context, options.kafka, options.pipeline, options.topic);
+  if (source) return run(context, options, *source);
+  fmt::print(stderr, "{}\n", ErrorLine(source.error()));
+  return ExitCode::kUsage;
+}
+
 }  // namespace
 
 void AddTopicCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("topic", "Look at Kafka topics");
   command->require_subcommand(1);
   auto options = std::make_shared<TopicOptions>();
-  const auto add = [&](const char* name, const char* text, Result<ExitCode> (*run)(Context&, const TopicOptions&)) {
+  const auto add = [&](const char* name, const char* text, Command run) {
     CLI::App* added = command->add_subcommand(name, text);
     AddKafkaOptions(*added, options->kafka);
-    added->parse_complete_callback([options] { RequireUsable(ReadKafkaOptions(options->kafka)); });
-    added->callback(
-        [&action, options, run] { action = [options, run](Context& context) { return run(context, *options); }; });
+    added->add_option(
+        "--pipeline", options->pipeline,
+        "Servers, security and registry of this one in the configuration; default: of those that read the "
+        "topic");
+    added->parse_complete_callback([options] { RequireUsable(ReadGivenProperties(options->kafka)); });
+    added->callback([&action, options, run] {
+      action = [options, run](Context& context) { return RunOn(context, *options, run); };
+    });
     return added;
   };
   add("list", "Topics with their partitions and settings", &RunList)
@@ -216,12 +232,15 @@ void AddTopicCommand(CLI::App& program, Action& action) {
           "offsets: from the first to behind the last record; fewer records where transactions or compaction left "
           "gaps.\n"
           "Example:\n"
-          "  frazil topic list --bootstrap-servers localhost:9092");
+          "  frazil topic list --bootstrap-servers localhost:9092\n"
+          "  frazil topic list -c user_kv.yaml");
   CLI::App* lag = add("lag", "How far a consumer group is behind, by partition", &RunLag);
   lag->add_option("topic", options->topic, "Topic")->required();
-  lag->add_option("-g,--group", options->group, "Consumer group; without one the bounds of the log alone");
+  lag->add_option("-g,--group", options->group,
+                  "Consumer group; default: the pipeline's, without one the bounds of the log alone");
   lag->footer(
       "Examples:\n"
+      "  frazil topic lag user_kv -c user_kv.yaml\n"
       "  frazil topic lag user_kv --group frazil-user-kv --bootstrap-servers localhost:9092");
   CLI::App* peek = add("peek", "Show records", &RunPeek);
   peek->add_option("topic", options->topic, "Topic")->required();
@@ -231,7 +250,7 @@ void AddTopicCommand(CLI::App& program, Action& action) {
   peek->add_option("-p,--partitions", options->partitions, "Only these partitions")->delimiter(',');
   peek->add_option("-n,--num", options->limit, "At most so many records")->check(CLI::NonNegativeNumber);
   peek->footer(
-      "Records of aborted transactions are not shown. Confluent-framed Avro is shown as JSON where --registry says "
+      "Records of aborted transactions are not shown. Confluent-framed Avro is shown as JSON where the registry says "
       "what\n"
       "it is, text as it is, other bytes in hexadecimal behind 0x. Times are UTC.\n"
       "Examples:\n"
