@@ -188,6 +188,22 @@ TEST_P(EqualityDeletes, HideTheRightRowsWhateverIsSelectedOrFiltered) {
   EXPECT_THAT(table.Query("SELECT a.name FROM t a JOIN t b USING (id)"), IsOkAnd(testing::ElementsAre("a", "c")));
 }
 
+/// The partition goes first for rows of a data file; a delete itself says which values it is about.
+TEST_P(EqualityDeletes, OfFilesWithoutIdsMayNameThePartitionColumn) {
+  ForeignTable table(2, {kId, kPart});
+  table.Set("schema.name-mapping.default", R"([{"field-id": 1, "names": ["id"]}, {"field-id": 3, "names": ["part"]}])");
+  table.Partition({{FieldId(3), FieldId(1000), "part", spec::Transform::Identity()}});
+  const auto x = spec::PartitionTuple{spec::Value(std::string("x"))};
+  table.Commit({table.Parquet({kId, kPart}, {"[1, 2]", R"(["x", "x"])"}, test::FieldIds::kWritten, x)});
+  spec::DataFile deletes = GetParam() == FileFormat::kAvro
+                               ? table.Avro({kId, kPart}, {"[2]", R"(["x"])"}, x, test::FieldIds::kNone)
+                               : table.Parquet({kId, kPart}, {"[2]", R"(["x"])"}, test::FieldIds::kNone, x);
+  deletes.content = spec::FileContent::kEqualityDeletes;
+  deletes.equality_ids = {FieldId(1), FieldId(3)};
+  table.Commit({deletes});
+  table.ExpectRows({"id"}, {"1"});
+}
+
 TEST(EqualityDeletesOfManyKeys, KeepTheFewLiveRows) {  // duckdb-iceberg 624
   const auto ids = [](bool deleted_only) {
     arrow::Int64Builder builder;

@@ -13,12 +13,12 @@ Status ReadEqualityDeleteKeys(
   FRAZIL_ASSIGN(const std::unique_ptr<scan::RowSource> source, scan::OpenRowSource(io, metadata, file));
   std::vector<spec::Field> fields;
   for (const spec::FieldId id : key.field_ids()) {
-    fields.push_back(*schema.FindField(id));
-    fields.back().required = false;
     if (!source->HasField(id)) {
-      return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks its column of id {}: {}", id,
+      return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks the column of field {}: {}", id,
                   file.file_path);
     }
+    fields.push_back(*schema.FindField(id));
+    fields.back().required = false;
   }
   FRAZIL_TRY(source->Start(fields));
   for (;;) {

@@ -39,6 +39,7 @@ Status CheckNotEncrypted(const spec::DataFile& file) {
 
 Result<NameMapping> NameMappingFor(const spec::TableMetadata& metadata, const spec::DataFile& file) {
   FRAZIL_ASSIGN(NameMapping mapping, spec::NameMappingOf(metadata));
+  if (mapping.empty() || file.content != spec::FileContent::kData) return mapping;  // a delete names its values itself
   const spec::PartitionSpec* spec = metadata.FindSpec(file.spec_id);
   if (spec == nullptr) return mapping;
   for (const spec::PartitionField& field : spec->fields()) {

@@ -48,7 +48,7 @@ Result<std::shared_ptr<const format::ParquetReader>> OpenParquetFile(const io::F
 Error NoFieldIds(const std::string& path);
 
 /// Ids by dotted name for a file that has none; empty when the table has no mapping (spec section 1.11). Columns whose value
-/// the file's partition knows are left out: the partition goes first (section 6.12).
+/// a data file's partition knows are left out: the partition goes first (section 6.12).
 Result<std::map<std::string, spec::FieldId>> NameMappingFor(const spec::TableMetadata& metadata,
                                                             const spec::DataFile& file);
 
