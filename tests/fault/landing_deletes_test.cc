@@ -3,6 +3,8 @@
 
 #include "frazil/ingest/landing_deletes.h"
 
+#include "frazil/index/equality_delete_keys.h"
+#include "frazil/ingest/landed_to_strike_out.h"
 #include "frazil/ingest/start_index.h"
 #include "tests/support/foreign_table.h"
 #include "tests/support/scenario.h"
@@ -40,9 +42,9 @@ class LandingDeletesTest : public ::testing::Test {
     return {id, Column(2, "value", TypeId::kString), Column(3, "part", TypeId::kString)};
   }
   static spec::PartitionTuple InX() { return {spec::Value(std::string("x"))}; }
-  spec::DataFile Deletes(const std::vector<int>& columns, const std::string& values,
-                         spec::FileFormat format = spec::FileFormat::kParquet) {
-    return table_.EqualityDeletes({Fields()[static_cast<size_t>(columns[0] - 1)]}, {values}, columns, format, InX());
+  spec::DataFile Deletes(const std::vector<int>& columns, const std::string& values) {
+    return table_.EqualityDeletes({Fields()[static_cast<size_t>(columns[0] - 1)]}, {values}, columns,
+                                  spec::FileFormat::kParquet, InX());
   }
   table::OwnDeletes Found(const std::set<std::string>& known = {}) {
     table::Table table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
@@ -76,12 +78,36 @@ TEST_F(LandingDeletesTest, AreThoseOfOlderLandingFilesWithTheKey) {
   EXPECT_THAT(Found(known), IsEmpty());
 }
 
-TEST_F(LandingDeletesTest, AreFoundInAvroFilesToo) {
-  table_.Commit({Deletes({1}, "[2, 99]", spec::FileFormat::kAvro)});
-  const table::OwnDeletes deletes = Found();
-  ASSERT_EQ(deletes.size(), 1u);
-  EXPECT_EQ(deletes.begin()->second.cardinality(), 1);
-  EXPECT_TRUE(deletes.begin()->second.Contains(spec::RowPosition(1)));
+/// Attempts of a commit are repeated, on the same base and on others.
+TEST_F(LandingDeletesTest, AreLookedForOnceABase) {
+  const spec::DataFile first = Deletes({1}, "[2]");
+  table_.Commit({first});
+  table::Table table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
+  ManualClock clock(1'700'000'000'000);
+  ASSERT_OK_AND_ASSIGN(ingest::StartedIndex started, ingest::OpenStartIndex(table, {}, clock));
+  ASSERT_THAT(started.index->FollowTo(table, table.metadata()->current_snapshot(), {}), IsOk());
+  ingest::LandedToStrikeOut landed;
+  const auto find = [&]() -> size_t {
+    const auto found = landed.On(table, *started.index, *started.key);
+    EXPECT_THAT(found, IsOk());
+    return found ? (*found)->size() : 0;
+  };
+  EXPECT_EQ(find(), 1u);
+  ASSERT_OK_AND_ASSIGN(const Bytes bytes, table_.file_io()->ReadFile(first.file_path));
+  ASSERT_THAT(table_.file_io()->Delete({first.file_path}), IsOk());
+  EXPECT_EQ(find(), 1u);  // it is not read again
+  landed.Committed();
+  EXPECT_EQ(find(), 0u);  // what is in the table is done
+  landed = {};
+  EXPECT_THAT(landed.On(table, *started.index, *started.key), IsError(ErrorCode::kNotFound, first.file_path));
+  ASSERT_THAT(table_.file_io()->WriteFile(first.file_path, bytes), IsOk());
+  EXPECT_EQ(find(), 1u);
+  // Another base is another question.
+  table_.Commit({Deletes({1}, "[3]")});
+  table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
+  ASSERT_THAT(started.index->FollowTo(table, table.metadata()->current_snapshot(), {}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const table::OwnDeletes* found, landed.On(table, *started.index, *started.key));
+  EXPECT_EQ(found->at(landed_.file_path).cardinality(), 2);
 }
 
 TEST_F(LandingDeletesTest, ADeleteOverOtherColumnsIsNoUpsert) {
@@ -109,6 +135,39 @@ TEST_F(LandingDeletesTest, ColumnsAreFoundByNameWhereFilesHaveNoIds) {
   EXPECT_TRUE(found.at(landed_.file_path).Contains(spec::RowPosition(1)));
   EXPECT_TRUE(found.at(unnamed.file_path).Contains(spec::RowPosition(0)));
   EXPECT_EQ(found.at(unnamed.file_path).cardinality(), 1);
+}
+
+/// As Flink writes them where write.delete.format.default or the table's format says avro; older writers give no ids.
+TEST_F(LandingDeletesTest, AreReadFromAvroFilesAsWell) {
+  table_.Set(
+      "schema.name-mapping.default",
+      R"([{"field-id": 1, "names": ["id"]}, {"field-id": 2, "names": ["value"]}, {"field-id": 3, "names": ["part"]}])");
+  for (const FieldIds ids : {FieldIds::kWritten, FieldIds::kNone}) {
+    SCOPED_TRACE(ids == FieldIds::kNone ? "without ids" : "with ids");
+    spec::DataFile deletes = table_.Avro({Fields()[0]}, {"[2, 99]"}, InX(), ids);
+    deletes.content = spec::FileContent::kEqualityDeletes;
+    deletes.equality_ids = {FieldId{1}};
+    table_.Commit({deletes});
+    const std::set<std::string> before = looked_at_;
+    const table::OwnDeletes found = Found(before);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found.begin()->first, landed_.file_path);
+    EXPECT_EQ(found.begin()->second.cardinality(), 1);
+    EXPECT_TRUE(found.begin()->second.Contains(spec::RowPosition(1)));
+    EXPECT_THAT(looked_at_, ElementsAre(deletes.file_path));
+  }
+}
+
+TEST_F(LandingDeletesTest, AFileThatLacksTheKeyIsNamed) {
+  for (const spec::FileFormat format : {spec::FileFormat::kParquet, spec::FileFormat::kAvro}) {
+    const spec::DataFile deletes = table_.EqualityDeletes({Fields()[1]}, {R"(["b"])"}, {1}, format);
+    const table::Table table = *table::Table::Load(table_.MakeCatalog(), {{"db"}, "t"});
+    const spec::Schema& schema = *table.metadata()->schema();
+    ASSERT_OK_AND_ASSIGN(const index::CanonicalKey key, index::CanonicalKey::Make(schema, 7));
+    EXPECT_THAT(index::ReadEqualityDeleteKeys(*table.io(), *table.metadata(), schema, key, deletes,
+                                              [](int64_t, const auto&) { return Status(); }),
+                IsError(ErrorCode::kInvalidTable, deletes.file_path));
+  }
 }
 
 /// Every engine reads those rows as live: the delete of an upsert in a partition was never about them.

@@ -5,6 +5,7 @@
 #include "frazil/ingest/landing.h"
 #include "frazil/maintain/rewrite_data_files.h"
 #include "tests/support/foreign_commit.h"
+#include "tests/support/foreign_writer.h"
 #include "tests/support/pipeline_world.h"
 
 namespace frazil::test {
@@ -108,6 +109,28 @@ class LandingOverwriteTest : public ::testing::Test {
           return Status();
         });
   }
+  void Insert(const std::vector<index::TestRow>& rows) {
+    table::Table table = world_.Table();
+    ASSERT_THAT(index::ForeignInsert(table, rows, *world_.clock), IsOk());
+  }
+  /// Of everything but the head, files included.
+  void Expire() {
+    table::Table table = world_.Table();
+    ASSERT_THAT(ForeignExpiry(table, *world_.clock), IsOk());
+    ASSERT_EQ(world_.NumSnapshots(), 1u);
+    ASSERT_FALSE(world_.Table().metadata()->current_snapshot()->summary.contains("replace-partitions"));
+  }
+  void RemoveProperty() {
+    table::Table table = world_.Table();
+    ASSERT_THAT(table::CommitUpdates(
+                    table,
+                    [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                      return std::vector<spec::TableUpdate>{
+                          spec::update::RemoveProperties{{ingest::kOnReplacePartitionsProperty}}};
+                    },
+                    *world_.clock),
+                IsOk());
+  }
   void SetHead(spec::SnapshotId id) {
     table::Table table = world_.Table();
     ASSERT_THAT(index::SetHead(table, id, *world_.clock), IsOk());
@@ -210,16 +233,146 @@ TEST_F(LandingOverwriteTest, AnOverwriteThatWasRolledBackTakesNothing) {
   world_.ExpectComplete();
 }
 
-TEST_F(LandingOverwriteTest, IsOnlySaidUnlessTheTableSaysApply) {
-  table::Table table = world_.Table();
-  ASSERT_THAT(table::CommitUpdates(
-                  table,
-                  [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
-                    return std::vector<spec::TableUpdate>{
-                        spec::update::RemoveProperties{{ingest::kOnReplacePartitionsProperty}}};
-                  },
-                  *world_.clock),
+/// Others' nightly maintenance may come before our next commit: what was replaced is read off what is left.
+TEST_F(LandingOverwriteTest, AnOverwriteCountsThoughItsSnapshotWasExpired) {
+  enum class Moved { kNot, kByUs, kByOthers };
+  for (const Moved moved : {Moved::kNot, Moved::kByUs, Moved::kByOthers}) {
+    SCOPED_TRACE(static_cast<int>(moved));
+    const int64_t first = 100 * (1 + static_cast<int64_t>(moved));
+    world_.Append({{first, "a", "x"}, {first + 1, "b", "y"}, {first + 2, "c", "x"}});
+    Run();
+    Overwrite({{first + 50, "theirs", "x"}});
+    if (moved == Moved::kByUs) {
+      ASSERT_THAT(Drain(world_.Table(), *world_.clock), IsOk());
+    } else if (moved == Moved::kByOthers) {
+      table::Table table = world_.Table();
+      ASSERT_THAT(index::ForeignRewrite(
+                      table, [](const std::string&) { return true; }, *world_.clock),
+                  IsOk());
+    }
+    Insert({{first + 51, "later", "x"}});
+    Expire();
+    world_.Append({{first + 2, "written since", "x"}, {first + 3, "new", "x"}});
+    Run();
+    const Rows rows = world_.Rows();
+    EXPECT_FALSE(rows.contains(first));
+    EXPECT_EQ(rows.at(first + 1), "b");
+    EXPECT_EQ(rows.at(first + 2), "written since");
+    EXPECT_EQ(rows.at(first + 3), "new");
+    EXPECT_EQ(rows.at(first + 50), "theirs");
+    EXPECT_EQ(rows.at(first + 51), "later");
+  }
+}
+
+/// An overwrite does not reach files of other partition specs, so that once all was moved nobody can tell their rows from landed
+/// ones: none are taken.
+TEST_F(LandingOverwriteTest, RowsFromBeforeThePartitionSpecChangedAreNeverTakenForLandedOnes) {
+  for (const bool is_moved : {false, true}) {
+    SCOPED_TRACE(is_moved);
+    const int64_t first = is_moved ? 200 : 100;
+    if (!is_moved) {
+      world_.Append({{first, "older partitions", "x"}});
+      Run(LandingMode::kNever);
+      table::Table table = world_.Table();
+      const auto by_prefix = [](const spec::TableMetadata& metadata) -> Result<std::vector<spec::TableUpdate>> {
+        return std::vector<spec::TableUpdate>{
+            spec::update::AddPartitionSpec{spec::PartitionSpec(
+                ingest::NextSpecId(metadata),
+                {{spec::FieldId{3}, spec::FieldId{1001}, "part_prefix", spec::Transform::Truncate(1)}})},
+            spec::update::SetDefaultSpec{spec::SpecId{-1}}};
+      };
+      ASSERT_THAT(table::CommitUpdates(table, by_prefix, *world_.clock), IsOk());
+    }
+    world_.Append({{first + 1, "landed", "x"}});
+    Run();
+    Overwrite({{first + 50, "theirs", "x"}});
+    if (is_moved) {
+      table::Table table = world_.Table();
+      ASSERT_THAT(index::ForeignRewrite(
+                      table, [](const std::string&) { return true; }, *world_.clock),
+                  IsOk());
+    }
+    Insert({{first + 51, "later", "y"}});
+    Expire();
+    world_.Append({{first + 2, "new", "x"}});
+    Run();
+    const Rows rows = world_.Rows();
+    EXPECT_EQ(rows.at(100), "older partitions");
+    EXPECT_EQ(rows.contains(first + 1), is_moved);
+    EXPECT_EQ(rows.at(first + 2), "new");
+  }
+}
+
+TEST_F(LandingOverwriteTest, AnOverwriteThatComesAndIsExpiredDuringACommitCounts) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  world_.Append({{3, "c", "z"}, {4, "d", "z"}, {5, "e", "x"}});
+  PipelineOptions options = Options(LandingMode::kAlways);
+  options.commit_max_records = 1;
+  world_.topic->set_max_poll(1);
+  ASSERT_THAT(world_.Run(options, BeforeCommit(2,
+                                               [&] {
+                                                 Overwrite({{900, "theirs", "x"}});
+                                                 Insert({{901, "later", "y"}});
+                                                 Expire();
+                                               })),
               IsOk());
+  EXPECT_EQ(world_.status->starts, 1);
+  EXPECT_EQ(world_.Rows(), (Rows{{2, "b"}, {3, "c"}, {4, "d"}, {5, "e"}, {900, "theirs"}, {901, "later"}}));
+  Check();
+}
+
+/// In this world every run builds its index from nothing.
+TEST_F(LandingOverwriteTest, KeysThatLiveTwiceByPartitionAreNoReasonToRefuseAStart) {
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}, {3, "c", "y"}});
+  Run();
+  Overwrite({{1, "theirs", "x"}});
+  DeleteByKey(2, "y");  // Flink's upsert: an equality delete in the partition, and the row
+  Insert({{2, "upserted", "y"}});
+  const std::map<int32_t, int64_t> committed = world_.Committed();
+  world_.notices.clear();
+  Run();  // nothing to ingest
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "theirs"}, {2, "upserted"}, {3, "c"}}));
+  EXPECT_EQ(world_.Committed(), committed);
+  EXPECT_THAT(world_.notices, Contains(HasSubstr("2 rows of landing files, which others had deleted or replaced")));
+  world_.notices.clear();
+  world_.Append({{1, "ours", "x"}, {4, "d", "y"}});
+  Run();
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "ours"}, {2, "upserted"}, {3, "c"}, {4, "d"}}));
+  EXPECT_THAT(world_.notices, Not(Contains(HasSubstr("had deleted or replaced"))));
+}
+
+/// Where the table does not say `apply`, nobody knows which row of a key is meant.
+TEST_F(LandingOverwriteTest, KeysThatLiveTwiceAreRefusedAtAStartUnlessTheTableSaysApply) {
+  RemoveProperty();
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  Overwrite({{1, "theirs", "x"}});
+  world_.Append({{3, "c", "y"}});
+  EXPECT_THAT(world_.Run(Options(LandingMode::kAlways)), IsError(ErrorCode::kInvalidTable, "have several live rows"));
+  EXPECT_EQ(world_.Rows().size(), 2u);
+  PipelineOptions options = Options(LandingMode::kAlways);
+  options.dedupe = ingest::Dedupe::kNewest;
+  ASSERT_THAT(world_.Run(options), IsOk());
+  EXPECT_EQ(world_.Rows(), (Rows{{1, "theirs"}, {2, "b"}, {3, "c"}}));
+}
+
+TEST_F(LandingOverwriteTest, AnExpiredOverwriteIsSaid) {
+  RemoveProperty();
+  world_.Append({{1, "a", "x"}, {2, "b", "y"}});
+  Run();
+  Overwrite({{900, "theirs", "x"}});
+  Insert({{901, "later", "y"}});
+  Expire();
+  world_.Append({{3, "c", "y"}});
+  Run();
+  EXPECT_EQ(std::count_if(world_.notices.begin(), world_.notices.end(),
+                          [](const std::string& line) { return line.find("replaced whole partitions") != line.npos; }),
+            1);
+}
+
+TEST_F(LandingOverwriteTest, IsOnlySaidUnlessTheTableSaysApply) {
+  RemoveProperty();
   world_.Append({{1, "a", "x"}, {2, "b", "y"}});
   Run();
   Overwrite({{900, "theirs", "x"}});

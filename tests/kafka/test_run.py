@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AclOperation
 
 from engines import DuckDB, Frazil, PyIceberg
-from home import ROOT
+from home import ROOT, local_path
 from registry import FakeGuard, framed
 from running import COLUMNS, KEY_SCHEMA, VALUE_SCHEMA, Running, UserKv, pipeline, write_config
 from server import wait_until
@@ -111,6 +111,58 @@ def test_broker_that_goes_away_is_waited_for(home, topic, registry, broker):
         topic.upsert(changes(4, 300))
         running.commit_all(topic, timeout=120)
         assert running.stop()[0] == 143
+    expect_equal(home, topic)
+
+
+@pytest.mark.parametrize("part, said", [("", "the table's metadata file is not in its store"),
+                                        ("data", "a file stands where a folder is needed")], ids=["all", "data"])
+def test_a_store_that_goes_away_is_waited_for(home, topic, registry, part, said):
+    """A file takes the place of the folder, as a user who may everything cannot be locked out of one."""
+    topic.upsert(changes(31, 300))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        folder = local_path(home.metadata(TABLE)["location"]) / part
+        away = home.folder / "away"
+        folder.rename(away)
+        folder.write_text("no folder")
+        try:
+            topic.upsert(changes(32, 300))
+            end = {str(partition): last for partition, last in topic.end().items()}
+            running.wait_for(lambda status: status["read"] == end, "the records to be read")
+            assert running.ask("/v1/pipelines/user-kv/drain", "POST")[0] == 202
+            running.wait_for(lambda status: status["state"] == "waiting" and said in status["reason"], "the reason")
+            assert running.ask("/livez")[0] == 200 and running.ask("/readyz")[0] == 503
+        finally:
+            folder.unlink()
+            away.rename(folder)
+        running.commit_all(topic, timeout=120)
+        code, report, told = running.stop()
+        assert code == 143 and report["pipelines"][0]["replay"] == {}, told
+        assert said in told
+    expect_equal(home, topic, readers=(Frazil, PyIceberg))
+    home.run("index", "verify", TABLE)
+
+
+def test_a_bounded_run_ends_with_a_store_that_people_have_to_mend(home, topic, registry):
+    topic.upsert(changes(33, 100))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    run_bounded(home, config)
+    folder = local_path(home.metadata(TABLE)["location"]) / "data"
+    away = home.folder / "away"
+    folder.rename(away)
+    folder.write_text("no folder")
+    topic.upsert(changes(34, 100))
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 1 and "a file stands where a folder is needed" in done.stderr, done.stderr
+    folder.unlink()
+    away.rename(folder)
+    folder.parent.rename(away)  # nothing is left where the table was: it is not made anew
+    done = run_bounded(home, config, check=False)
+    assert done.returncode == 3 and "metadata file is not in its store" in done.stderr, done.stderr
+    assert not folder.parent.exists()
+    away.rename(folder.parent)
+    run_bounded(home, config)
     expect_equal(home, topic)
 
 
@@ -569,7 +621,7 @@ def test_json_logs_have_the_pipeline_as_a_member(home, topic, registry):
 def test_the_example_runs_as_it_stands(home, broker, registry):
     topic = UserKv(broker, registry, name="user_kv")
     topic.upsert(changes(15, 200))
-    from home import ROOT
+    from home import ROOT, local_path
     environment = {"KAFKA_BOOTSTRAP": broker.bootstrap, "SCHEMA_REGISTRY_URL": registry.url}
     example = ROOT / "examples" / "user_kv.yaml"
     home.run("config", "validate", "-c", example, environment=environment)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -68,7 +69,7 @@ class TimedFileIO : public io::FileIO {
   io::MemoryFileIO files_;
   mutable std::mutex mutex_;
   std::map<std::string, int64_t> written_at_ms_;
-  int64_t num_deletes_ = 0;
+  std::atomic<int64_t> num_deletes_ = 0;
 };
 
 }  // namespace frazil::test

@@ -14,7 +14,7 @@ Status ReadEqualityDeleteKeys(
   std::vector<spec::Field> fields;
   for (const spec::FieldId id : key.field_ids()) {
     if (!source->HasField(id)) {
-      return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks the column of field {}: {}", id,
+      return Fail(ErrorCode::kInvalidTable, "an equality delete file lacks its column of id {}: {}", id,
                   file.file_path);
     }
     fields.push_back(*schema.FindField(id));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "frazil/ingest/replaced_partitions.h"
 #include "frazil/ingest/schema_fit.h"
 #include "frazil/scan/file_reader.h"
 
@@ -34,6 +33,7 @@ BatchCommit::BatchCommit(const ChangeBatch& batch, const CollapsedBatch& collaps
       clock_(clock),
       options_(options),
       schema_change_(std::move(schema_change)),
+      landed_(options_.landed != nullptr ? *options_.landed : own_landed_),
       files_(batch_, collapsed_.hash_of_row, schema_, options_.landing, options_.min_landing_rows, options_.executor,
              clock_) {}
 
@@ -60,25 +60,6 @@ Result<std::vector<spec::TableUpdate>> BatchCommit::SchemaUpdatesOn(const spec::
   return std::vector<spec::TableUpdate>{};
 }
 
-/// What others believe to be gone: it goes with this commit.
-Result<table::OwnDeletes> BatchCommit::FindLandedToStrikeOut(const table::Table& base) {
-  looked_at_ = {};
-  table::OwnDeletes landed;
-  if (options_.key == nullptr) return landed;
-  static const StruckOutLanded kNone;
-  const StruckOutLanded& known = options_.struck_out_landed != nullptr ? *options_.struck_out_landed : kNone;
-  FRAZIL_TRY(
-      AddLandingDeletes(base, index_, *options_.key, known.equality_deletes, looked_at_.equality_deletes, landed));
-  FRAZIL_ASSIGN(const OnReplacePartitions on_replace, FindOnReplacePartitions(*base.metadata()));
-  if (on_replace == OnReplacePartitions::kApply) {
-    for (const spec::Snapshot* overwrite : OverwritesOfPartitions(*base.metadata(), known.overwrites)) {
-      FRAZIL_TRY(AddReplacedRows(base, *overwrite, landed));
-      looked_at_.overwrites.insert(overwrite->id);
-    }
-  }
-  return landed;
-}
-
 /// On the base's live files and those that this commit adds: rows of them may be struck out already.
 Result<table::MergedDeletes> BatchCommit::MergeVectors(const table::Table& base, const CommittedRows& rows) {
   const StageTimer timer(options_.stages, "vectors");
@@ -103,10 +84,15 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
   {
     const StageTimer timer(options_.stages, "look-up");
     FRAZIL_TRY(index_.FollowTo(base, base.metadata()->current_snapshot(), {}));
-    FRAZIL_ASSIGN(const table::OwnDeletes landed, FindLandedToStrikeOut(base));
-    FRAZIL_ASSIGN(resolution_, ResolveKeys(collapsed_.changes, index_, landed));
+    // What others believe to be gone goes with this commit.
+    const table::OwnDeletes none;
+    const table::OwnDeletes* gone = &none;
+    if (options_.key != nullptr) {
+      FRAZIL_ASSIGN(gone, landed_.On(base, index_, *options_.key));
+    }
+    FRAZIL_ASSIGN(resolution_, ResolveKeys(collapsed_.changes, index_, *gone));
     num_struck_out_landed_ = 0;
-    for (const auto& [path, positions] : landed) {
+    for (const auto& [path, positions] : *gone) {
       num_struck_out_landed_ += positions.cardinality();
       resolution_.deletes[path].UnionWith(positions);
     }
@@ -159,10 +145,7 @@ Result<table::CommitOutcome> BatchCommit::Run(table::Table& table) {
     if (outcome.error().code() != ErrorCode::kCommitUnknown) DeleteAllBut(table, {});
     return outcome;
   }
-  if (options_.struck_out_landed != nullptr) {
-    options_.struck_out_landed->equality_deletes.merge(looked_at_.equality_deletes);
-    options_.struck_out_landed->overwrites.merge(looked_at_.overwrites);
-  }
+  landed_.Committed();
   // A lost reply may have hidden that an earlier attempt won: then the files of that one are the table's. When nobody
   // can say which, all stay.
   const auto committed = static_cast<size_t>(outcome->committed_attempt);

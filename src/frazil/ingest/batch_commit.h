@@ -12,8 +12,8 @@
 #include "frazil/ingest/batch_files.h"
 #include "frazil/ingest/change_batch.h"
 #include "frazil/ingest/key_resolver.h"
+#include "frazil/ingest/landed_to_strike_out.h"
 #include "frazil/ingest/landing.h"
-#include "frazil/ingest/landing_deletes.h"
 #include "frazil/ingest/pipeline_progress.h"
 #include "frazil/ingest/stage_cpu.h"
 #include "frazil/table/marker.h"
@@ -39,8 +39,8 @@ struct BatchCommitOptions {
   StageCpu* stages = nullptr;
   /// The key that the index is of. Null: rows in landing files that others deleted by partition are left alone.
   const index::CanonicalKey* key = nullptr;
-  /// What was struck out in landing files already; grows with each commit. Null: all is looked at.
-  StruckOutLanded* struck_out_landed = nullptr;
+  /// Remembers from commit to commit what was struck out in landing files already. Null: all is looked at.
+  LandedToStrikeOut* landed = nullptr;
 };
 
 /// Commits one batch of changes exactly once: an attempt resolves the keys on its base, writes rows and vectors, and
@@ -78,7 +78,6 @@ class BatchCommit : public table::SnapshotChange {
 
  private:
   Status CheckFence(const table::EffectiveMarker& marker);
-  Result<table::OwnDeletes> FindLandedToStrikeOut(const table::Table& base);
   Result<std::vector<spec::TableUpdate>> SchemaUpdatesOn(const spec::TableMetadata& base) const;
   Result<table::MergedDeletes> MergeVectors(const table::Table& base, const CommittedRows& rows);
   void DeleteAllBut(table::Table& table, const std::set<std::string>& used);
@@ -92,11 +91,12 @@ class BatchCommit : public table::SnapshotChange {
   const BatchCommitOptions options_;
   const std::optional<SchemaChange> schema_change_;
 
+  LandedToStrikeOut own_landed_;  ///< where the options have none
+  LandedToStrikeOut& landed_;
   BatchFiles files_;
   Resolution resolution_;
   FenceState fence_state_ = FenceState::kAtStart;
   Sizes sizes_;
-  StruckOutLanded looked_at_;  ///< by the last attempt
   int64_t num_struck_out_landed_ = 0;
   std::set<std::string> written_puffins_;                ///< of all attempts
   std::vector<std::set<std::string>> files_of_attempt_;  ///< data files and Puffins that each attempt commits

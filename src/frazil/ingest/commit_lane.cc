@@ -60,7 +60,7 @@ Status CommitLane::FollowHead() {
 
 bool CommitLane::MayWaitFor(const Error& error) const {
   if (error.code() == ErrorCode::kResourceExhausted) return clock_.NowMs() - begun_ms_ < kMemoryPatienceMs;
-  return IsMendedByWaiting(error);
+  return IsMendedByWaiting(error) || (waits_for_people_ && IsMendedByPeople(error));
 }
 
 Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {
@@ -95,7 +95,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
   BatchCommitOptions options = options_;
   options.stages = &board_.stages();
   options.key = started_.key.get();
-  options.struck_out_landed = &struck_out_landed_;
+  options.landed = &landed_;
   WaitLoop wait(WaitLoop::Until::kDeadline, clock_, control_, board_);
   begun_ms_ = clock_.NowMs();
   MovedTable moved(table_);

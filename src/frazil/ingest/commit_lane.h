@@ -22,12 +22,14 @@ namespace frazil::ingest {
 class CommitLane {
  public:
   CommitLane(table::Table& table, StartedIndex& started, const PipelineIdentity& pipeline, BatchCommitOptions options,
-             bool in_background, Clock& clock, const PipelineControl& control, StatusBoard& board)
+             bool in_background, bool waits_for_people, Clock& clock, const PipelineControl& control,
+             StatusBoard& board)
       : table_(table),
         started_(started),
         pipeline_(pipeline),
         options_(options),
         in_background_(in_background),
+        waits_for_people_(waits_for_people),
         clock_(clock),
         control_(control),
         board_(board) {}
@@ -36,7 +38,7 @@ class CommitLane {
   }
 
   /// The table may have been rolled back: what earlier batches did to it need not be there. Not while busy.
-  void Forget() { struck_out_landed_ = {}; }
+  void Forget() { landed_ = {}; }
   bool is_busy() const { return running_.valid(); }
   /// Commits the batch, at once where there is no thread for it. Not while busy.
   void Submit(FrozenBatch batch);
@@ -66,11 +68,12 @@ class CommitLane {
   const PipelineIdentity& pipeline_;
   const BatchCommitOptions options_;
   const bool in_background_;
+  const bool waits_for_people_;  ///< see IsMendedByPeople()
   Clock& clock_;
   const PipelineControl& control_;
   StatusBoard& board_;
   FrozenBatch frozen_;
-  StruckOutLanded struck_out_landed_;  ///< see BatchCommitOptions; on the thread that commits
+  LandedToStrikeOut landed_;  ///< see BatchCommitOptions; on the thread that commits
   std::future<Result<Done>> running_;
   int64_t begun_ms_ = 0;           ///< of the batch, on the thread that commits
   bool must_start_again_ = false;  ///< of the batch; read only when it was taken

@@ -124,7 +124,7 @@ class FileIngest {
                         .executor = options_.executor,
                         .stages = nullptr,
                         .key = started_.key.get(),
-                        .struck_out_landed = &struck_out_landed_});
+                        .landed = &landed_});
     FRAZIL_TRY(commit.Run(table_));
     done_.inserts += commit.resolution().num_inserts;
     done_.updates += commit.resolution().num_updates;
@@ -163,7 +163,7 @@ class FileIngest {
   const StartIndexOptions index_options_;
   spec::SchemaPtr schema_;
   StartedIndex started_;
-  StruckOutLanded struck_out_landed_;
+  LandedToStrikeOut landed_;
   IngestProgress progress_;
   int64_t batch_start_ = 0;  // of the buffer that is being filled
   ChangeBatch batch_;        // the one being committed

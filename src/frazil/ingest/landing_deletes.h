@@ -11,12 +11,6 @@
 
 namespace frazil::ingest {
 
-/// What others did by partition, and what is struck out in landing files for it.
-struct StruckOutLanded {
-  std::set<std::string> equality_deletes;  ///< files
-  std::set<spec::SnapshotId> overwrites;   ///< see OverwritesOfPartitions()
-};
-
 /// Rows in landing files that others believe they have deleted: an equality delete that is scoped by a partition does not
 /// reach landing files (ingest.md, "Landing files"; table::IsLandingFile()). Adds their positions to `deletes`: those of keys
 /// that such a delete on the identifier fields names, in landing files with a lower data sequence number.

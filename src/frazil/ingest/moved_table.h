@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,16 @@
 #include "frazil/table/table.h"
 
 namespace frazil::ingest {
+
+/// What it means that a table could not be loaded: one that the catalog has and whose metadata file is not there lies in a store
+/// that is away, as where nothing is mounted: kUnavailable. Other errors stay what they are.
+inline Error JudgeUnloadable(const catalog::Catalog& catalog, const catalog::TableName& name, Error error) {
+  if (error.code() != ErrorCode::kNotFound) return error;
+  const auto names = catalog.ListTables(name.levels);
+  if (!names || std::find(names->begin(), names->end(), name) == names->end()) return error;
+  return Error(ErrorCode::kUnavailable, "the table's metadata file is not in its store: " + error.message())
+      .WithHint("is the store mounted?");
+}
 
 /// What to make of errors of reading or committing a table that others change and clean meanwhile. One thread.
 class MovedTable {
@@ -22,7 +33,8 @@ class MovedTable {
     if (error.code() != ErrorCode::kNotFound) return error;
     const std::string read = table_.metadata_location();
     if (const Status asked = table_.Refresh(); !asked) {
-      return IsMendedByWaiting(asked.error()) ? asked.error() : std::move(error);
+      const Error why = JudgeUnloadable(*table_.catalog(), table_.name(), asked.error());
+      return IsMendedByWaiting(why) ? why : std::move(error);
     }
     std::string text = error.ToString();
     if (table_.metadata_location() == read || text == last_) return error;

@@ -44,6 +44,25 @@ TEST_F(MovedTableTest, AnotherFileMayGoEachTimeTheTableChanges) {
   }
 }
 
+TEST_F(MovedTableTest, AStoreWithoutTheTablesMetadataIsAway) {
+  const std::string location = table_.table.metadata_location();
+  ASSERT_OK_AND_ASSIGN(const Bytes metadata, table_.table.io()->ReadFile(location));
+  ASSERT_THAT(table_.table.io()->Delete({location}), IsOk());
+  for (int i = 0; i < 2; ++i) {
+    const Error judged = moved_.Judge(Missing("a"));
+    EXPECT_EQ(judged.code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(judged.ToString(), ::testing::HasSubstr(location));
+  }
+  ASSERT_THAT(table_.table.io()->WriteFile(location, metadata), IsOk());
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
+}
+
+TEST_F(MovedTableTest, ATableThatWasDroppedIsNotWaitedFor) {
+  ASSERT_THAT(table_.table.catalog()->DropTable(table_.table.name(), false), IsOk());
+  ASSERT_THAT(table_.table.io()->Delete({table_.table.metadata_location()}), IsOk());
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
+}
+
 TEST_F(MovedTableTest, OtherErrorsStayWhatTheyAre) {
   MoveTable();
   EXPECT_EQ(moved_.Judge(Error(ErrorCode::kCorruptData, "x")).code(), ErrorCode::kCorruptData);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frazil/base/log.h"
 #include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/pipeline_impl.h"
 #include "frazil/ingest/pipeline_start.h"
@@ -52,7 +53,8 @@ Pipeline::Impl::Impl(table::Table table, std::unique_ptr<RecordSource> source, s
       drain_(options_.drain_landing, clock_),
       lane_(table_, started_, pipeline_,
             {.landing = options_.landing, .executor = options_.executor, .stages = nullptr},
-            options_.executor != nullptr && options_.executor->num_threads() > 1, clock_, control_, board_) {}
+            options_.executor != nullptr && options_.executor->num_threads() > 1, !options_.is_bounded, clock_,
+            control_, board_) {}
 
 void Pipeline::Impl::Notice(const std::string& line) {
   const std::lock_guard lock(notice_mutex_);
@@ -60,10 +62,26 @@ void Pipeline::Impl::Notice(const std::string& line) {
 }
 
 Status Pipeline::Impl::Patiently(WaitLoop::Until until, const std::function<Status()>& attempt) {
+  return Patiently(until, attempt, IsMendedByWaiting);
+}
+
+Status Pipeline::Impl::PatientlyOnTable(const std::function<Status()>& attempt) {
+  MovedTable moved(table_);
+  const auto judged = [&]() -> Status {
+    Status done = attempt();
+    return done ? std::move(done) : tl::unexpected(moved.Judge(std::move(done).error()));
+  };
+  return Patiently(WaitLoop::Until::kStop, judged, [this](const Error& error) {
+    return IsMendedByWaiting(error) || (!options_.is_bounded && IsMendedByPeople(error));
+  });
+}
+
+Status Pipeline::Impl::Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,
+                                 const std::function<bool(const Error&)>& is_mended) {
   WaitLoop wait(until, clock_, control_, board_);
   for (;;) {
     Status done = attempt();
-    if (done || !IsMendedByWaiting(done.error())) return done;
+    if (done || !is_mended(done.error())) return done;
     if (!wait.Again(done.error()))
       return Fail(ErrorCode::kShuttingDown, "stopped while waiting: {}", done.error().ToString());
   }
@@ -119,11 +137,7 @@ Status Pipeline::Impl::Start() {
       if (!wait.Again(why)) return Fail(ErrorCode::kShuttingDown, "stopped while another writer moved the marker");
     }
   }
-  MovedTable moved(table_);
-  return Patiently(WaitLoop::Until::kStop, [&]() -> Status {
-    Status started = StartOnce();
-    return started ? std::move(started) : tl::unexpected(moved.Judge(std::move(started).error()));
-  });
+  return PatientlyOnTable([this] { return StartOnce(); });
 }
 
 Status Pipeline::Impl::StartOnce() {
@@ -179,7 +193,8 @@ Status Pipeline::Impl::StartOnce() {
 
 Result<std::unique_ptr<table::WriterLease>> Pipeline::Impl::NewLease() const {
   return table::WriterLease::Take(table_.io(), table_.metadata()->location,
-                                  fmt::format("pipeline {} ({})", options_.id, options_.writer));
+                                  fmt::format("pipeline {} ({})", options_.id, options_.writer),
+                                  options_.lease_renew_every);
 }
 
 /// Without one it goes on: files younger than a day are spared anyhow.
@@ -213,7 +228,7 @@ Status Pipeline::Impl::LookAfterLanding() {
   for (const table::LiveDataFile& file : started_.index->live_files().data_files) {
     if (table::IsLandingFile(metadata, file.file)) landed.push_back(file.sequence_number);
   }
-  if (on_replace != OnReplacePartitions::kApply && !landed.empty()) TellOfReplacedPartitions(metadata, landed);
+  if (on_replace != OnReplacePartitions::kApply && !landed.empty()) TellOfReplacedPartitions(landed);
   const std::string reason = ReasonLandingIsOff(mode, metadata);
   const bool was_off = std::exchange(is_landing_off_, !reason.empty());
   if (reason.empty()) return {};
@@ -231,17 +246,22 @@ Status Pipeline::Impl::LookAfterLanding() {
   return {};
 }
 
-void Pipeline::Impl::TellOfReplacedPartitions(const spec::TableMetadata& metadata,
-                                              const std::vector<spec::SequenceNumber>& landed) {
-  for (const spec::Snapshot* overwrite : OverwritesOfPartitions(metadata, told_overwrites_)) {
-    told_overwrites_.insert(overwrite->id);
+void Pipeline::Impl::TellOfReplacedPartitions(const std::vector<spec::SequenceNumber>& landed) {
+  const auto overwrites = OverwritesOfPartitions(table_, told_up_to_, *std::min_element(landed.begin(), landed.end()));
+  if (!overwrites) {
+    Log::Warn("whether others replaced partitions is not known: {}", overwrites.error().ToString());
+    return;
+  }
+  told_up_to_ = table_.metadata()->current_snapshot_id;
+  for (const spec::Snapshot& overwrite : *overwrites) {
+    if (!told_overwrites_.insert(overwrite.id).second) continue;
     const auto num_older = std::count_if(
-        landed.begin(), landed.end(), [&](spec::SequenceNumber number) { return number < overwrite->sequence_number; });
+        landed.begin(), landed.end(), [&](spec::SequenceNumber number) { return number < overwrite.sequence_number; });
     if (num_older == 0) continue;
     Notice(
         fmt::format("snapshot {} replaced whole partitions, but rows of them may be left in {} older landing files: "
                     "table property {} = apply deletes such rows",
-                    overwrite->id, num_older, kOnReplacePartitionsProperty));
+                    overwrite.id, num_older, kOnReplacePartitionsProperty));
   }
 }
 

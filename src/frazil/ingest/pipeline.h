@@ -20,6 +20,7 @@
 #include "frazil/ingest/record_source.h"
 #include "frazil/ingest/start_position.h"
 #include "frazil/table/table.h"
+#include "frazil/table/writer_lease.h"
 
 namespace frazil::ingest {
 
@@ -58,6 +59,8 @@ struct PipelineOptions {
   LandingDrain::Run drain_landing;
   /// End when every partition stands where it ended at the start (`scan.bounded.mode = latest-offset`).
   bool is_bounded = false;
+  /// How often orphan removal is told that we are at work.
+  std::chrono::milliseconds lease_renew_every = table::WriterLease::kRenewEvery;
   std::string index_directory;                        ///< empty: in memory
   Executor* executor = nullptr;                       ///< null or one thread: everything on the calling thread
   MemoryBudget* budget = nullptr;                     ///< null: no limit

@@ -74,10 +74,7 @@ Status Pipeline::Impl::Settle() {
   committed_ms_ = clock_.NowMs();
   schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);
   board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });
-  if (done.sizes.struck_out_landed > 0) {
-    Notice(fmt::format("{} rows of landing files, which others had deleted or replaced by partition, were deleted",
-                       done.sizes.struck_out_landed));
-  }
+  if (done.sizes.struck_out_landed > 0) Notice(StruckOutText(done.sizes.struck_out_landed));
   FRAZIL_TRY(LookAfterLanding());
   if (const Status stored = source_->StoreCommitted(done.committed); !stored) {
     Log::Warn("the source was not told what is committed: {}", stored.error().ToString());

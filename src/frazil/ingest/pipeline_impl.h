@@ -51,7 +51,7 @@ class Pipeline::Impl {
   void AdvanceLease();
   /// Says once what others' writes mean for landing files; starts to drain them when they have turned landing off.
   Status LookAfterLanding();
-  void TellOfReplacedPartitions(const spec::TableMetadata& metadata, const std::vector<spec::SequenceNumber>& landed);
+  void TellOfReplacedPartitions(const std::vector<spec::SequenceNumber>& landed);
   /// What became of a drain of landing files that has ended.
   void TellOfDrain();
   Status Finish();
@@ -91,6 +91,10 @@ class Pipeline::Impl {
 
   /// Tries until it works, time does not mend it, or somebody says stop.
   Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt);
+  /// For what asks nobody but table and store: without an end, people may mend those as well.
+  Status PatientlyOnTable(const std::function<Status()>& attempt);
+  Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,
+                   const std::function<bool(const Error&)>& is_mended);
   void Notice(const std::string& line);
 
   const PipelineOptions options_;
@@ -118,6 +122,7 @@ class Pipeline::Impl {
   bool is_finishing_ = false;
   bool is_landing_off_ = false;                 ///< and people were told
   std::set<spec::SnapshotId> told_overwrites_;  ///< see OverwritesOfPartitions()
+  std::optional<spec::SnapshotId> told_up_to_;  ///< of those behind it
   int64_t looked_at_bounds_ms_ = 0;
   int64_t looked_at_property_ms_ = 0;
   int64_t progress_since_ms_ = 0;

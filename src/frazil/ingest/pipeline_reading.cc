@@ -189,7 +189,7 @@ Result<bool> Pipeline::Impl::Evolve(const SourceRecord& record) {
   FRAZIL_TRY(Cut());
   FRAZIL_TRY(AwaitLane(false));
   std::optional<std::vector<spec::TableUpdate>> updates;
-  Status status = Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+  Status status = PatientlyOnTable([&]() -> Status {
     FRAZIL_TRY(table_.Refresh());
     FRAZIL_ASSIGN(updates, decoder_->WantedUpdates(*table_.metadata()));
     return {};

@@ -10,6 +10,7 @@
 
 #include "frazil/scan/file_reader.h"
 #include "frazil/table/file_names.h"
+#include "frazil/table/known_history.h"
 #include "frazil/table/spec_schema.h"
 #include "frazil/write/partitioner.h"
 
@@ -133,39 +134,112 @@ Status AddRowsOf(const table::ScanPlan& now, const table::ScanPlan& then, const 
   return {};
 }
 
-}  // namespace
-
-std::vector<const spec::Snapshot*> OverwritesOfPartitions(const spec::TableMetadata& metadata,
-                                                          const std::set<spec::SnapshotId>& known) {
-  const auto is_one = [](const spec::Snapshot& snapshot) {
-    const auto replaces = snapshot.summary.find("replace-partitions");
-    return replaces != snapshot.summary.end() && replaces->second == "true";
-  };
-  std::vector<const spec::Snapshot*> found;
-  if (std::none_of(metadata.snapshots.begin(), metadata.snapshots.end(), is_one)) return found;
-  std::unordered_map<spec::SnapshotId, const spec::Snapshot*> by_id;
-  for (const spec::Snapshot& snapshot : metadata.snapshots) by_id[snapshot.id] = &snapshot;
-  for (const spec::Snapshot* at = metadata.current_snapshot(); at != nullptr;) {
-    if (is_one(*at) && !known.contains(at->id)) found.push_back(at);
-    const auto parent = at->parent_id ? by_id.find(*at->parent_id) : by_id.end();
-    at = parent == by_id.end() ? nullptr : parent->second;
-  }
-  std::reverse(found.begin(), found.end());
-  return found;
-}
-
-Status AddReplacedRows(const table::Table& base, const spec::Snapshot& overwrite, table::OwnDeletes& deletes) {
+Status AddRowsAsOfThen(const table::Table& base, const table::ScanPlan& now, const spec::Snapshot& overwrite,
+                       table::OwnDeletes& deletes) {
   const spec::TableMetadata& metadata = *base.metadata();
   FRAZIL_ASSIGN(const table::ScanPlan then, table::PlanScan(base, &overwrite, nullptr));
   const auto has_landed = [&](const table::FileScanTask& task) {
     return table::IsLandingFile(metadata, task.data_file.file);
   };
   if (std::none_of(then.tasks.begin(), then.tasks.end(), has_landed)) return {};
-  FRAZIL_ASSIGN(const table::ScanPlan now, table::PlanScan(base, metadata.current_snapshot(), nullptr));
   for (const auto& [id, tuples] : ReplacedPartitions(metadata, then, overwrite)) {
     FRAZIL_ASSIGN(const RowsInPartitions rows, RowsInPartitions::Make(base, *metadata.FindSpec(id), tuples));
     FRAZIL_TRY(AddRowsOf(now, then, overwrite, rows, deletes));
   }
+  return {};
+}
+
+/// Whether all rows of a partition of `id` that is older than what replaced the partition must come from landing files.
+bool HasNoOtherPartitions(const spec::TableMetadata& metadata, spec::SpecId id) {
+  return id == spec::SpecId(0) &&
+         std::none_of(metadata.partition_specs.begin(), metadata.partition_specs.end(),
+                      [&](const spec::PartitionSpec& spec) { return spec.id() != id && !spec.fields().empty(); });
+}
+
+/// Whether a row of the task's file came with the overwrite: then the file's partition was replaced.
+Result<bool> HasRowsOf(const table::Table& base, const table::ScanPlan& now, const table::FileScanTask& task,
+                       const spec::Snapshot& overwrite) {
+  FRAZIL_ASSIGN(const auto reader, scan::FileReader::Open(base.io(), now, task, {.fields = {}, .row_lineage = true}));
+  for (;;) {
+    FRAZIL_ASSIGN(const auto batch, reader->Next());
+    if (batch == nullptr) return false;
+    const auto& last_updated = static_cast<const arrow::Int64Array&>(*batch->column(batch->num_columns() - 1));
+    for (int64_t row = 0; row < last_updated.length(); ++row) {
+      if (last_updated.IsValid(row) && last_updated.Value(row) == overwrite.sequence_number.value()) return true;
+    }
+  }
+}
+
+/// What AddRowsAsOfThen() finds, from the head alone.
+Status AddRowsByAge(const table::Table& base, const table::ScanPlan& now, const spec::Snapshot& overwrite,
+                    table::OwnDeletes& deletes) {
+  const spec::TableMetadata& metadata = *base.metadata();
+  std::map<spec::SpecId, Tuples> replaced = ReplacedPartitions(metadata, now, overwrite);
+  const auto is_moved = [&](const table::FileScanTask& task) {
+    const table::LiveDataFile& file = task.data_file;
+    return file.file_sequence_number > overwrite.sequence_number && !table::IsLandingFile(metadata, file.file);
+  };
+  for (const table::FileScanTask& task : now.tasks) {
+    const spec::DataFile& file = task.data_file.file;
+    const spec::PartitionSpec* spec = metadata.FindSpec(file.spec_id);
+    if (!is_moved(task) || spec == nullptr || spec->fields().empty()) continue;
+    if (const auto known = replaced.find(spec->id()); known != replaced.end() && known->second.contains(file.partition))
+      continue;
+    FRAZIL_ASSIGN(const bool has_rows, HasRowsOf(base, now, task, overwrite));
+    if (has_rows) replaced[spec->id()].insert(file.partition);
+  }
+  for (const auto& [id, tuples] : replaced) {
+    FRAZIL_ASSIGN(const RowsInPartitions rows, RowsInPartitions::Make(base, *metadata.FindSpec(id), tuples));
+    const bool knows_by_age = HasNoOtherPartitions(metadata, id);
+    for (const table::FileScanTask& task : now.tasks) {
+      const table::LiveDataFile& file = task.data_file;
+      const bool has_landed =
+          table::IsLandingFile(metadata, file.file) && file.sequence_number < overwrite.sequence_number;
+      if (!has_landed && !(knows_by_age && is_moved(task) && rows.MayHold(file.file))) continue;
+      FRAZIL_TRY(rows.ForEach(task, [&](const ReadRow& row) -> Status {
+        const bool is_replaced = has_landed || row.last_updated.value_or(INT64_MAX) < overwrite.sequence_number.value();
+        return is_replaced ? deletes[file.file.file_path].Add(spec::RowPosition(row.position)) : Status();
+      }));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<spec::Snapshot>> OverwritesOfPartitions(const table::Table& table,
+                                                           std::optional<spec::SnapshotId> looked_up_to,
+                                                           spec::SequenceNumber behind) {
+  const spec::TableMetadata& metadata = *table.metadata();
+  std::vector<spec::Snapshot> found;
+  const auto has_no_fields = [](const spec::PartitionSpec& spec) { return spec.fields().empty(); };
+  if (std::none_of(metadata.partition_specs.begin(), metadata.partition_specs.end(), has_no_fields)) return found;
+  std::optional<table::KnownHistory> history;  // read only where the metadata's own ends
+  for (std::optional<spec::SnapshotId> id = metadata.current_snapshot_id; id && id != looked_up_to;) {
+    const spec::Snapshot* snapshot = metadata.FindSnapshot(*id);
+    if (snapshot == nullptr) {
+      if (!history) history.emplace(table);
+      FRAZIL_ASSIGN(snapshot, history->Find(*id));
+    }
+    if (snapshot == nullptr || snapshot->sequence_number <= behind) break;
+    const auto replaces = snapshot->summary.find("replace-partitions");
+    if (replaces != snapshot->summary.end() && replaces->second == "true") found.push_back(*snapshot);
+    id = snapshot->parent_id;
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+Status AddReplacedRows(const table::Table& base, const spec::Snapshot& overwrite, table::OwnDeletes& deletes) {
+  FRAZIL_ASSIGN(const table::ScanPlan now, table::PlanScan(base, base.metadata()->current_snapshot(), nullptr));
+  table::OwnDeletes found;
+  Status status = AddRowsAsOfThen(base, now, overwrite, found);
+  if (!status && status.error().code() == ErrorCode::kNotFound) {  // its files went with it
+    found.clear();
+    status = AddRowsByAge(base, now, overwrite, found);
+  }
+  FRAZIL_TRY(status);
+  for (const auto& [path, positions] : found) deletes[path].UnionWith(positions);
   return {};
 }
 

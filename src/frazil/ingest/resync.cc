@@ -62,7 +62,7 @@ class Resync {
   PipelineIdentity pipeline_;
   PoisonGuard guard_;
   StartedIndex started_;
-  StruckOutLanded struck_out_landed_;
+  LandedToStrikeOut landed_;
   spec::SchemaPtr schema_;
   ResyncReport report_;
   std::optional<int64_t> newest_timestamp_ms_;
@@ -228,7 +228,7 @@ Status Resync::Commit(const SourcePositions& end) {
                       .executor = options_.index.executor,
                       .stages = nullptr,
                       .key = started_.key.get(),
-                      .struck_out_landed = &struck_out_landed_});
+                      .landed = &landed_});
   FRAZIL_TRY(commit.Run(table_));
   report_.upserts += commit.resolution().num_inserts + commit.resolution().num_updates;
   report_.deletes += commit.resolution().num_deletes;

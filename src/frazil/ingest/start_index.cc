@@ -3,6 +3,7 @@
 #include "frazil/base/uuid.h"
 #include "frazil/index/index_directory.h"
 #include "frazil/index/key_seed.h"
+#include "frazil/ingest/landed_to_strike_out.h"
 
 namespace frazil::ingest {
 namespace {
@@ -59,7 +60,16 @@ Status FollowFromStart(table::Table& table, StartedIndex& started, bool is_first
   }
   FRAZIL_TRY(started.index->FollowTo(table, table.metadata()->current_snapshot(), {}));
   if (!started.asks_for_duplicates) return {};
-  FRAZIL_ASSIGN(const DuplicateKeys found, FindDuplicateKeys(table, *started.index));
+  FRAZIL_ASSIGN(DuplicateKeys found, FindDuplicateKeys(table, *started.index));
+  if (found.num_keys > 0) {
+    // Others who think in partitions write rows anew whose older ones lie in landing files: those go with the next commit
+    // anyhow, and are no reason to ask.
+    FRAZIL_ASSIGN(const int64_t num_landed, StrikeOutLanded(table, *started.index, *started.key, clock));
+    if (num_landed > 0) {
+      Notice(options, StruckOutText(num_landed));
+      FRAZIL_ASSIGN(found, FindDuplicateKeys(table, *started.index));
+    }
+  }
   if (found.num_keys == 0) {
     started.asks_for_duplicates = false;
     return {};

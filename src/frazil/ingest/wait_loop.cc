@@ -19,6 +19,8 @@ bool IsMendedByWaiting(const Error& error) {
          error.code() == ErrorCode::kCommitUnknown;
 }
 
+bool IsMendedByPeople(const Error& error) { return error.code() == ErrorCode::kIo; }
+
 bool WaitLoop::Again(const Error& why) {
   if (MustEnd()) return false;
   if (!is_waiting_) Log::Warn("waiting: {}", why.ToString());

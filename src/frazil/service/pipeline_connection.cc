@@ -11,6 +11,7 @@
 #include "frazil/ingest/identifier_fields.h"
 #include "frazil/ingest/json_record_decoder.h"
 #include "frazil/ingest/kafka_source.h"
+#include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/registry_client.h"
 #include "frazil/service/create_statement.h"
 #include "frazil/sql/type_text.h"
@@ -153,7 +154,9 @@ Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& confi
 Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const PipelineResources& resources, bool create) {
   FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config.catalog, resources));
   auto loaded = table::Table::Load(catalog, config.table);
-  if (loaded || loaded.error().code() != ErrorCode::kNotFound) return loaded;
+  if (loaded) return loaded;
+  const Error error = ingest::JudgeUnloadable(*catalog, config.table, loaded.error());
+  if (error.code() != ErrorCode::kNotFound) return tl::unexpected(error);
   if (!create) return loaded;
   if (!config.create_if_missing) {
     return tl::unexpected(std::move(loaded).error().WithHint("sink.create-if-missing: true makes it"));

@@ -1,46 +1,14 @@
 #include "frazil/table/marker.h"
 
 #include <set>
-#include <unordered_map>
 
-#include "frazil/catalog/metadata_file.h"
+#include "frazil/table/known_history.h"
 #include "frazil/table/snapshot_change.h"
 
 namespace frazil::table {
 namespace {
 
 using Proof = EffectiveMarker::Proof;
-
-/// Snapshots by id, filled from the current metadata and then, as far as needed, from older metadata files: expiry
-/// removes snapshots from the metadata but not from the files that the log still lists.
-class KnownHistory {
- public:
-  explicit KnownHistory(const Table& table) : table_(table), next_log_(table.metadata()->metadata_log.size()) {
-    Add(*table.metadata());
-  }
-
-  /// Null: no file that is left knows it.
-  Result<const spec::Snapshot*> Find(spec::SnapshotId id) {
-    for (;;) {
-      if (const auto found = snapshots_.find(id); found != snapshots_.end()) return &found->second;
-      if (next_log_ == 0) return static_cast<const spec::Snapshot*>(nullptr);
-      const std::string& file = table_.metadata()->metadata_log[--next_log_].metadata_file;
-      auto older = catalog::ReadMetadataFile(*table_.io(), file);
-      // A file that is gone ends nothing: older ones may still be there. One that cannot be read now proves nothing.
-      if (!older && older.error().code() != ErrorCode::kNotFound) return tl::unexpected(std::move(older).error());
-      if (older) Add(**older);
-    }
-  }
-
- private:
-  void Add(const spec::TableMetadata& metadata) {
-    for (const spec::Snapshot& snapshot : metadata.snapshots) snapshots_.try_emplace(snapshot.id, snapshot);
-  }
-
-  const Table& table_;
-  size_t next_log_;
-  std::unordered_map<spec::SnapshotId, spec::Snapshot> snapshots_;
-};
 
 Result<std::optional<Marker>> MarkerOf(const spec::Snapshot& snapshot) {
   const auto text = snapshot.summary.find(kMarkerSummaryKey);
