@@ -41,9 +41,9 @@ void KeepPartitionBounds(const spec::DataFile& file, const spec::TableMetadata& 
 }
 
 /// Walks the live entries of one snapshot that may matter to a filter.
-class EntryWalk {
+class FileWalk {
  public:
-  EntryWalk(const Table& table, expr::ExpressionPtr filter, spec::SchemaPtr schema, bool keeps_metrics,
+  FileWalk(const Table& table, expr::ExpressionPtr filter, spec::SchemaPtr schema, bool keeps_metrics,
             ScanCounts& counts)
       : keeps_metrics_(keeps_metrics),
         table_(table),
@@ -123,7 +123,7 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
     schema = is_head ? plan.metadata->schema() : plan.metadata->SchemaOf(*snapshot);
   }
   plan.schema = std::move(schema);
-  EntryWalk walk(table, plan.filter, plan.schema, /*keeps_metrics=*/false, plan.counts);
+  FileWalk walk(table, plan.filter, plan.schema, /*keeps_metrics=*/false, plan.counts);
   if (snapshot != nullptr) {
     plan.snapshot_id = snapshot->id;
     FRAZIL_TRY(walk.Walk(*snapshot));
@@ -142,7 +142,7 @@ Result<ScanPlan> PlanScan(const Table& table, const spec::Snapshot* snapshot, ex
 Result<LiveFiles> LoadLiveFiles(const Table& table, const spec::Snapshot* snapshot, FileMetrics metrics) {
   if (snapshot == nullptr) return LiveFiles{};
   ScanCounts counts;
-  EntryWalk walk(table, expr::Expression::True(), table.metadata()->schema(), metrics == FileMetrics::kKept, counts);
+  FileWalk walk(table, expr::Expression::True(), table.metadata()->schema(), metrics == FileMetrics::kKept, counts);
   FRAZIL_TRY(walk.Walk(*snapshot));
   return LiveFiles{std::move(walk.data_files), std::move(walk.deletes)};
 }
