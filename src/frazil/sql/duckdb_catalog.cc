@@ -311,7 +311,7 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
     }
     pinned->snapshot = ValueOrThrow(table::SelectSnapshot(*pinned->metadata, selector));
     pinned->schema = table::SchemaToRead(*pinned->metadata, selector, pinned->snapshot);
-    pinned->equality_deletes = std::make_shared<scan::EqualityDeletes>(loaded->io());
+    pinned->equality_deletes = resolver_.NewEqualityDeletes(loaded->io());
     pinned->vectors = resolver_.VectorsOf(catalog.GetName());
     pinned->key_indexes = resolver_.key_indexes();
 

@@ -74,6 +74,15 @@ std::shared_ptr<table::VectorCache> NameResolver::VectorsOf(const std::string& c
   return found == kept_.end() ? nullptr : found->second.vectors;
 }
 
+void NameResolver::LimitEqualityKeys(int64_t bytes, std::string temp_directory) {
+  equality_key_bytes_ = bytes;
+  temp_directory_ = std::move(temp_directory);
+}
+
+std::shared_ptr<scan::EqualityDeletes> NameResolver::NewEqualityDeletes(std::shared_ptr<io::FileIO> io) const {
+  return std::make_shared<scan::EqualityDeletes>(std::move(io), equality_key_bytes_, temp_directory_);
+}
+
 void NameResolver::Forget() { pinned_.clear(); }
 
 std::string NameResolver::PinnedText() const {

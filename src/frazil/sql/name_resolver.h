@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/catalog/catalog.h"
+#include "frazil/scan/equality_deletes.h"
 #include "frazil/table/table.h"
 #include "frazil/table/vector_cache.h"
 
@@ -58,6 +60,11 @@ class NameResolver {
   /// Null: none are kept.
   std::shared_ptr<table::VectorCache> VectorsOf(const std::string& catalog) const;
 
+  /// Keys of equality deletes of a table take so much memory; more of them go to `temp_directory` (empty: the system's).
+  void LimitEqualityKeys(int64_t bytes, std::string temp_directory);
+  /// Of one snapshot, empty.
+  std::shared_ptr<scan::EqualityDeletes> NewEqualityDeletes(std::shared_ptr<io::FileIO> io) const;
+
   /// Lets go of all pinned tables: a new statement begins.
   void Forget();
   /// Whether a query asked for this table since Forget().
@@ -96,6 +103,8 @@ class NameResolver {
 
   std::shared_ptr<KeyIndexes> key_indexes_;
   std::map<std::string, KeptFiles> kept_;  ///< by catalog
+  int64_t equality_key_bytes_ = MemoryBudget::DefaultLimitBytes() / 4;
+  std::string temp_directory_;
   std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
 };
 

@@ -24,6 +24,8 @@ constexpr int64_t kKeyIndexCacheShare = 16;
 /// And these the manifests and vectors of each catalog for the statements to come.
 constexpr int64_t kManifestShare = 8;
 constexpr int64_t kVectorShare = 16;
+/// Keys of the equality deletes of a table that is read; what does not fit goes to disk.
+constexpr int64_t kEqualityKeyShare = 4;
 
 }  // namespace
 
@@ -41,6 +43,7 @@ class Session::Impl {
     }
     resolver_.KeepFiles(options.memory_limit_bytes / kManifestShare, options.memory_limit_bytes / kVectorShare,
                         options.budget);
+    resolver_.LimitEqualityKeys(options.memory_limit_bytes / kEqualityKeyShare, options.temp_directory);
     procedures_ = options.procedures;
     calls_.procedures = &procedures_;
     calls_.context.executor = options.executor;
