@@ -78,3 +78,20 @@ def test_each_row_lies_in_the_partition_that_spark_would_choose(home, spark):
                             for file in entries_of(table, table.current_snapshot()) if file.content == DATA)
 
         assert partitions(f"t.ours{number}") == partitions(f"t.theirs{number}"), transform
+
+
+def test_spark_loads_a_table_whose_columns_moved_around_names_of_partition_fields(home, spark):
+    """Java binds every spec of a table to its current schema by name: what we allow must load, now and after its own changes."""
+    home.run("sql", "-e", "CREATE TABLE t.p (id int, ts timestamp, b string) PARTITIONED BY (days(ts), b, bucket(4, id)); "
+             "INSERT INTO t.p VALUES (1, TIMESTAMP '2026-03-01 10:00:00', 'x'); "
+             "ALTER TABLE t.p RENAME COLUMN b TO c; ALTER TABLE t.p DROP PARTITION FIELD b; ALTER TABLE t.p DROP PARTITION FIELD ts_day; "
+             "ALTER TABLE t.p ADD COLUMN day date; INSERT INTO t.p VALUES (2, TIMESTAMP '2026-03-02 10:00:00', 'y', DATE '2026-03-02'); "
+             "ALTER TABLE t.p RENAME COLUMN c TO b")
+    for taken in ("ADD COLUMN ts_day date", "RENAME COLUMN day TO ts_day", "RENAME COLUMN day TO id_bucket"):
+        refused = home.run("sql", "-e", f"ALTER TABLE t.p {taken}", check=False)
+        assert refused.returncode == 1 and "a partition field has the name of the column" in refused.stderr
+    query = "SELECT id, b, day FROM {} ORDER BY id"
+    assert [tuple(row) for row in spark.sql(query.replace("{}", "{c}.t.p"))] == [(1, "x", None), (2, "y", datetime.date(2026, 3, 2))]
+    spark.sql("ALTER TABLE {c}.t.p ADD COLUMN n int")
+    spark.sql("INSERT INTO {c}.t.p VALUES (3, TIMESTAMP '2026-03-03 10:00:00', 'z', DATE '2026-03-03', 7)")
+    assert [row["n"] for row in home.sql("SELECT n FROM t.p ORDER BY id")] == [None, None, 7]

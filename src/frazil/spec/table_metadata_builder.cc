@@ -147,10 +147,14 @@ Status TableMetadataBuilder::Do(const update::SetCurrentSchema& update) {
     }
     id = *last_added_schema_;
   }
-  if (next_->FindSchema(id) == nullptr) {
+  const SchemaPtr schema = next_->FindSchema(id);
+  if (schema == nullptr) {
     return Fail(ErrorCode::kInvalidArgument, "Cannot set current schema to unknown schema: {}", id);
   }
   if (next_->current_schema_id == id) return {};
+  if (const SchemaPtr before = next_->schema()) {
+    FRAZIL_TRY(CheckPartitionNamesStayFree(next_->partition_specs, *before, *schema));
+  }
   next_->current_schema_id = id;
   changed_ = true;
   return {};

@@ -150,6 +150,26 @@ Status CheckCurrentSchema(const TableMetadata& metadata) {
               metadata.current_schema_id);
 }
 
+Status CheckPartitionNamesStayFree(const std::vector<PartitionSpec>& specs, const Schema& before, const Schema& after) {
+  const auto is_taken = [](const Schema& schema, const PartitionField& field) {
+    const Field* column = schema.FindField(field.name);
+    if (column == nullptr) return false;
+    const bool keeps_value =
+        field.transform.kind() == Transform::Kind::kIdentity || field.transform.kind() == Transform::Kind::kVoid;
+    return !keeps_value || column->id != field.source_id;
+  };
+  for (const PartitionSpec& spec : specs) {
+    for (const PartitionField& field : spec.fields()) {
+      if (!is_taken(after, field) || is_taken(before, field)) continue;
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, "a partition field has the name of the column: " + field.name)
+              .WithHint("names of partition fields stay taken, of dropped ones too: no engine on Java could load the "
+                        "table; choose another name"));
+    }
+  }
+  return {};
+}
+
 std::string StripTrailingSlashes(std::string location) {
   while (location.ends_with('/') && !location.ends_with("://")) location.pop_back();
   return location;

@@ -11,6 +11,11 @@ Status CheckTableMetadata(const TableMetadata& metadata);
 /// Rule 3 alone; reading checks it before it looks at the rest, so that the message is the one people know.
 Status CheckCurrentSchema(const TableMetadata& metadata);
 
+/// No column of `after` may take the name of a partition field, current or historical, unless it is the source of an
+/// identity (or dropped) one: Java binds every spec of a table to its current schema by name, and loads no table where
+/// that fails. What is so in `before` already stays as it is. kInvalidArgument with the column's name and a hint.
+Status CheckPartitionNamesStayFree(const std::vector<PartitionSpec>& specs, const Schema& before, const Schema& after);
+
 /// The location without trailing slashes; those of "scheme://" stay.
 std::string StripTrailingSlashes(std::string location);
 

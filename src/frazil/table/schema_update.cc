@@ -4,6 +4,7 @@
 #include <span>
 
 #include "frazil/spec/ascii.h"
+#include "frazil/spec/table_metadata_check.h"
 #include "frazil/table/name_mapping_update.h"
 
 namespace frazil::table {
@@ -131,6 +132,7 @@ std::string SchemaUpdate::NameOf(const Field& column) const { return schema_->Fu
 Status SchemaUpdate::Replace(std::vector<Field> fields, std::vector<FieldId> identifiers) {
   auto next = spec::Schema::Make(schema_->id(), std::move(fields), std::move(identifiers));
   if (!next) return Fail(ErrorCode::kInvalidArgument, "{}", next.error().message());
+  FRAZIL_TRY(spec::CheckPartitionNamesStayFree(base_.partition_specs, *base_.schema(), **next));
   schema_ = *std::move(next);
   return {};
 }
@@ -258,9 +260,13 @@ Status SchemaUpdate::DropColumn(const std::string& name) {
 
 Status SchemaUpdate::ReplaceColumns(std::vector<Field> columns) {
   for (const Field& column : schema_->fields()) FRAZIL_TRY(CheckNotInUse(column));
-  FRAZIL_TRY(Replace({}, {}));
-  for (Field& column : columns) FRAZIL_TRY(AddColumn("", std::move(column), std::nullopt));
-  return {};
+  const spec::SchemaPtr before = schema_;
+  Status replaced = Replace({}, {});
+  for (size_t i = 0; replaced && i < columns.size(); ++i) {
+    replaced = AddColumn("", std::move(columns[i]), std::nullopt);
+  }
+  if (!replaced) schema_ = before;
+  return replaced;
 }
 
 Status SchemaUpdate::RenameColumn(const std::string& name, const std::string& new_name) {
@@ -271,13 +277,6 @@ Status SchemaUpdate::RenameColumn(const std::string& name, const std::string& ne
                 NameOf(*column));
   }
   if (new_name.empty()) return Fail(ErrorCode::kInvalidArgument, "a column needs a name: {}", NameOf(*column));
-  // The builder looks at names of partition fields only when a spec is added.
-  for (const spec::PartitionField& field : base_.default_spec().fields()) {
-    if (path.size() == 1 && field.name == new_name && field.source_id != column->id) {
-      return Fail(ErrorCode::kInvalidArgument, "cannot rename column {}, a partition field has that name: {}",
-                  NameOf(*column), new_name);
-    }
-  }
   return EditColumn(*column, [&](std::vector<Field>& siblings, size_t index) -> Status {
     for (size_t i = 0; i < siblings.size(); ++i) {
       if (i != index && spec::EqualsAnyCase(siblings[i].name, new_name)) {

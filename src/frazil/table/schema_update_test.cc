@@ -135,6 +135,36 @@ TEST(SchemaUpdate, RefusesWhatTheSpecForbidsAndStaysAsItWas) {
   EXPECT_THAT(update.Updates(), IsOkAnd(testing::IsEmpty()));
 }
 
+TEST(SchemaUpdate, NoColumnTakesTheNameOfAPartitionFieldNowOrEver) {
+  spec::TableMetadata base = Base();
+  base.partition_specs = {
+      spec::PartitionSpec(spec::SpecId(0), {{FieldId(1), FieldId(1000), "id_bucket", spec::Transform::Bucket(4)}}),
+      spec::PartitionSpec(spec::SpecId(1), {{FieldId(2), FieldId(1001), "color", spec::Transform::Identity()},
+                                            {FieldId(8), FieldId(1002), "address.code", spec::Transform::Identity()}})};
+  base.default_spec_id = spec::SpecId(1);
+  SchemaUpdate update(base, "db.t");
+  auto error = [](Status status) { return status ? std::string("no error") : status.error().message(); };
+  EXPECT_EQ(error(update.AddColumn("", Column(0, "id_bucket", TypeId::kInt), std::nullopt)),
+            "a partition field has the name of the column: id_bucket");
+  EXPECT_EQ(error(update.AddColumn("address", Column(0, "code", TypeId::kInt), std::nullopt)),
+            "a partition field has the name of the column: address.code");
+  EXPECT_EQ(error(update.RenameColumn("tags", "id_bucket")), "a partition field has the name of the column: id_bucket");
+  EXPECT_EQ(error(update.RenameColumn("id", "id_bucket")), "a partition field has the name of the column: id_bucket");
+  EXPECT_EQ(Names(update), kUnchanged);
+  // An identity field may have the name of its own source.
+  EXPECT_EQ(error(update.RenameColumn("name", "color")), "no error");
+  EXPECT_EQ(error(update.RenameColumn("address.zip", "code")), "no error");
+}
+
+TEST(SchemaUpdate, ATableWithSuchANameAlreadyCanStillBeChanged) {
+  spec::TableMetadata base = Base();
+  base.partition_specs = {
+      spec::PartitionSpec(spec::SpecId(0), {{FieldId(1), FieldId(1000), "name", spec::Transform::Bucket(4)}})};
+  SchemaUpdate update(base, "db.t");
+  EXPECT_THAT(update.AddColumn("", Column(0, "color", TypeId::kInt), std::nullopt), IsOk());
+  EXPECT_THAT(update.RenameColumn("name", "title"), IsOk());
+}
+
 TEST(SchemaUpdate, RefusesToDropWhatPartitionsOrOrdersTheTable) {
   spec::TableMetadata base = Base();
   base.partition_specs = {
