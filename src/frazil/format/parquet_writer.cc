@@ -14,6 +14,7 @@
 #include "frazil/format/parquet_error.h"
 #include "frazil/format/parquet_io.h"
 #include "frazil/format/parquet_leaves.h"
+#include "frazil/format/parquet_required.h"
 #include "frazil/format/parquet_row_bytes.h"
 #include "frazil/format/parquet_row_group_copy.h"
 #include "frazil/format/parquet_schema.h"
@@ -132,7 +133,8 @@ class ParquetWriter::Impl {
     return Guard(ErrorCode::kInternal, kWhat, [&]() -> Status {
       FRAZIL_TRY(CheckTypes(batch));
       if (batch.num_rows() == 0) return {};
-      const auto rows = arrow::RecordBatch::Make(arrow_schema_, batch.num_rows(), batch.columns());
+      FRAZIL_ASSIGN(const auto rows, WithoutNullsBelowNulls(
+                                         *arrow::RecordBatch::Make(arrow_schema_, batch.num_rows(), batch.columns())));
       if (writer_ == nullptr) FRAZIL_TRY(OpenFor(rows.get()));
       FRAZIL_TRY(CountNans(*rows));
       std::vector<int64_t> row_bytes;
@@ -200,9 +202,6 @@ class ParquetWriter::Impl {
       if (!batch.column(i)->type()->Equals(*field.type())) {
         return Fail(ErrorCode::kInvalidArgument, "column {} must be of Arrow type {}, but the batch has {}",
                     field.name(), field.type()->ToString(), batch.column(i)->type()->ToString());
-      }
-      if (!field.nullable() && batch.column(i)->null_count() > 0) {
-        return Fail(ErrorCode::kInvalidArgument, "required column holds a null: {}", field.name());
       }
     }
     return {};

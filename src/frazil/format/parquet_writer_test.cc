@@ -396,6 +396,47 @@ TEST(ParquetWriter, RefusesBatchesOfAnotherShape) {
               IsError(ErrorCode::kInvalidArgument, "required column holds a null: i"));
 }
 
+/// Rows of s struct<a int NOT NULL, deep struct<b int NOT NULL> NOT NULL>: 1, null with nulls in it, 3; and, in l, a list of
+/// all three. `nulls` says which structs are null.
+std::shared_ptr<arrow::RecordBatch> NestedRequired(const spec::Schema& schema, const char* nulls, bool in_list) {
+  const auto arrow_schema = *ToArrowSchema(schema);
+  const auto numbers = ArrayOf(arrow::int32(), "[1, null, 3]");
+  const auto type = in_list ? arrow_schema->field(0)->type()->field(0)->type() : arrow_schema->field(0)->type();
+  const auto deep = std::make_shared<arrow::StructArray>(type->field(1)->type(), 3, arrow::ArrayVector{numbers},
+                                                         numbers->null_bitmap());
+  const auto validity = ArrayOf(arrow::int32(), nulls)->null_bitmap();
+  std::shared_ptr<arrow::Array> column =
+      std::make_shared<arrow::StructArray>(type, 3, arrow::ArrayVector{numbers, deep}, validity);
+  if (!in_list) return arrow::RecordBatch::Make(arrow_schema, 3, {column});
+  const auto offsets = ArrayOf(arrow::int32(), "[0, 2, 3]");
+  column = std::make_shared<arrow::ListArray>(arrow_schema->field(0)->type(), 2, offsets->data()->buffers[1], column);
+  return arrow::RecordBatch::Make(arrow_schema, 2, {column});
+}
+
+TEST(ParquetWriter, RequiredMembersOfANullAreNotMissing) {
+  const Type members =
+      Type::StructOf({MakeField(11, "a", Of(TypeId::kInt), true),
+                      MakeField(12, "deep", Type::StructOf({MakeField(13, "b", Of(TypeId::kInt), true)}), true)});
+  for (const bool in_list : {false, true}) {
+    const auto schema = MakeSchema(
+        {in_list ? MakeField(1, "l", Type::ListOf(MakeField(10, "element", members))) : MakeField(1, "s", members)});
+    const std::string path = in_list ? "l.element.a" : "s.a";
+    io::MemoryFileIO io;
+    const auto rows = NestedRequired(*schema, "[1, null, 3]", in_list);
+    for (const auto& batch : {rows, rows->Slice(1), rows->Slice(1, 1)}) {
+      ASSERT_THAT(WriteBatches(io, kPath, schema, {batch}), IsOk()) << path;
+      ASSERT_OK_AND_ASSIGN(const auto reader, OpenParquet(io, kPath));
+      ASSERT_OK_AND_ASSIGN(const auto table, ReadColumns(*reader, schema->fields()));
+      EXPECT_EQ(table->num_rows(), batch->num_rows());
+      const std::string read = table->column(0)->chunk(0)->ToString();
+      const bool has_null = !in_list || batch->num_rows() == 2;
+      EXPECT_EQ(read.find("null") != std::string::npos, has_null) << read;
+    }
+    EXPECT_THAT(WriteBatches(io, kPath, schema, {NestedRequired(*schema, "[1, 2, null]", in_list)}),
+                IsError(ErrorCode::kInvalidArgument, "required column holds a null: " + path));
+  }
+}
+
 TEST(ParquetWriter, RefusesTypesThatAreNotThereYetNamingTheColumn) {
   for (const TypeId id : {TypeId::kVariant}) {
     io::MemoryFileIO io;

@@ -5,8 +5,10 @@
 #include <arrow/type.h>
 
 #include "frazil/base/log.h"
+#include "frazil/format/parquet_required.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/sql/arrow_shape.h"
+#include "frazil/sql/infinite_moment.h"
 
 namespace frazil::sql {
 
@@ -33,12 +35,16 @@ Status QueryRowWriter::Write(const arrow::RecordBatch& rows) {
   }
   const std::shared_ptr<arrow::Schema>& target = targets_[num_lineage_columns];
   FRAZIL_ASSIGN(auto shaped, ShapeBatch(rows, target));
-  for (int i = 0; i < num_columns_; ++i) {
-    if (!target->field(i)->nullable() && shaped->column(i)->null_count() > 0) {
-      return tl::unexpected<Error>(Error(ErrorCode::kInvalidArgument, fmt::format("null in a required column: {} of {}",
-                                                                                  target->field(i)->name(), table_))
-                                       .WithHint("give it a value, or ALTER COLUMN ... DROP NOT NULL"));
-    }
+  FRAZIL_ASSIGN(const auto missing, format::FindMissingRequired(*shaped));
+  if (missing) {
+    return tl::unexpected<Error>(
+        Error(ErrorCode::kInvalidArgument, fmt::format("null in a required column: {} of {}", *missing, table_))
+            .WithHint("give it a value, or ALTER COLUMN ... DROP NOT NULL"));
+  }
+  if (const auto infinite = FindInfiniteMoment(*shaped)) {
+    return tl::unexpected<Error>(
+        Error(ErrorCode::kInvalidArgument, fmt::format("infinity cannot be stored: {} of {}", *infinite, table_))
+            .WithHint("dates and times of a table are finite; say NULL"));
   }
   return writer_->Write(*shaped);
 }
