@@ -12,8 +12,12 @@
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/main/attached_database.hpp"
 #include "duckdb/parser/parsed_data/attach_info.hpp"
+#include "duckdb/parser/parsed_data/create_index_info.hpp"
 #include "duckdb/parser/parsed_data/create_schema_info.hpp"
 #include "duckdb/parser/parsed_data/create_table_info.hpp"
+#include "duckdb/parser/statement/create_statement.hpp"
+#include "duckdb/planner/binder.hpp"
+#include "duckdb/planner/logical_operator.hpp"
 #include "duckdb/planner/tableref/bound_at_clause.hpp"
 #include "duckdb/storage/database_size.hpp"
 #include "duckdb/storage/statistics/base_statistics.hpp"
@@ -41,6 +45,12 @@ using duckdb::unique_ptr;
 
 [[noreturn]] void Refuse(const std::string& what) {
   ThrowError(Error(ErrorCode::kNotSupported, what + " is not supported on an Iceberg catalog"));
+}
+
+[[noreturn]] void RefuseIndex() {
+  ThrowError(Error(ErrorCode::kNotSupported, "CREATE INDEX is not supported on an Iceberg catalog")
+                 .WithHint("an index of the identifier fields is kept beside the table: ALTER TABLE ... SET IDENTIFIER "
+                           "FIELDS, then frazil index rebuild"));
 }
 
 int64_t FloorDivide(int64_t number, int64_t by) { return number / by - (number % by < 0 ? 1 : 0); }
@@ -174,42 +184,52 @@ const void* MetadataState(const duckdb::FunctionData& data) { return data.Cast<M
 
 // --- entries ----------------------------------------------------------------------------------------------------------
 
-class TableEntry final : public duckdb::TableCatalogEntry {
+/// What DuckDB may ask of any table, answered for tables that it only reads: none of its own storage lies behind them.
+class ReadOnlyEntry : public duckdb::TableCatalogEntry {
  public:
-  TableEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
-             std::shared_ptr<const PinnedTable> pinned)
-      : TableCatalogEntry(in_catalog, in_schema, info), pinned_(std::move(pinned)) {}
+  using TableCatalogEntry::TableCatalogEntry;
 
   unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override {
     return nullptr;
   }
+  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
+                                        const duckdb::EntryLookupInfo&) override {
+    return GetScanFunction(context, data);
+  }
+  using TableCatalogEntry::GetScanFunction;
+  duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
+  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
+  duckdb::DataTable& GetStorage() override { Refuse("this use of a table's storage"); }
+  void BindUpdateConstraints(duckdb::Binder&, duckdb::LogicalGet&, duckdb::LogicalProjection&, duckdb::LogicalUpdate&,
+                             duckdb::ClientContext&) override {
+    Refuse("this form of UPDATE");
+  }
+};
+
+class TableEntry final : public ReadOnlyEntry {
+ public:
+  TableEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
+             std::shared_ptr<const PinnedTable> pinned)
+      : ReadOnlyEntry(in_catalog, in_schema, info), pinned_(std::move(pinned)) {}
+
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context,
                                         unique_ptr<duckdb::FunctionData>& data) override {
     return MakeTableScan(context, pinned_, *this, data);
   }
-  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
-                                        const duckdb::EntryLookupInfo&) override {
-    return MakeTableScan(context, pinned_, *this, data);
-  }
-  duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
   duckdb::virtual_column_map_t GetVirtualColumns() const override {
     return HiddenColumnsOf(*pinned_->metadata, *pinned_->schema, pinned_->has_deleted_rows);
   }
-  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
 
  private:
   std::shared_ptr<const PinnedTable> pinned_;
 };
 
-class MetadataEntry final : public duckdb::TableCatalogEntry {
+class MetadataEntry final : public ReadOnlyEntry {
  public:
   MetadataEntry(duckdb::Catalog& in_catalog, duckdb::SchemaCatalogEntry& in_schema, duckdb::CreateTableInfo& info,
                 std::shared_ptr<const MetadataTable> table)
-      : TableCatalogEntry(in_catalog, in_schema, info), table_(std::move(table)) {}
+      : ReadOnlyEntry(in_catalog, in_schema, info), table_(std::move(table)) {}
 
-  unique_ptr<duckdb::BaseStatistics> GetStatistics(duckdb::ClientContext&, duckdb::column_t) override {
-    return nullptr;
-  }
   duckdb::TableFunction GetScanFunction(duckdb::ClientContext&, unique_ptr<duckdb::FunctionData>& data) override {
     data = duckdb::make_uniq<MetadataData>(table_, *this);
     duckdb::TableFunction scan("frazil_metadata", {}, ScanMetadata, nullptr, BeginMetadata);
@@ -219,26 +239,24 @@ class MetadataEntry final : public duckdb::TableCatalogEntry {
     TellApart<MetadataState>(scan);
     return scan;
   }
-  duckdb::TableFunction GetScanFunction(duckdb::ClientContext& context, unique_ptr<duckdb::FunctionData>& data,
-                                        const duckdb::EntryLookupInfo&) override {
-    return GetScanFunction(context, data);
-  }
-  duckdb::TableStorageInfo GetStorageInfo(duckdb::ClientContext&) override { return {}; }
   duckdb::virtual_column_map_t GetVirtualColumns() const override { return HiddenMetadataColumns(*table_); }
-  duckdb::vector<duckdb::column_t> GetRowIdColumns() const override { return {}; }
 
  private:
   std::shared_ptr<const MetadataTable> table_;
 };
 
-/// A namespace, nested ones by their dotted name.
+/// A namespace, nested ones by their dotted name. Several threads of one query may look tables up at once: an entry that one
+/// of them was given stays as long as the statement.
 class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
  public:
   NamespaceEntry(duckdb::Catalog& in_catalog, duckdb::CreateSchemaInfo& info, NameResolver& resolver,
                  catalog::Namespace levels)
       : SchemaCatalogEntry(in_catalog, info), resolver_(resolver), levels_(std::move(levels)) {}
 
-  void Forget() { entries_.clear(); }
+  void Forget() {
+    std::lock_guard lock(mutex_);
+    entries_.clear();
+  }
 
   optional_ptr<CatalogEntry> LookupEntry(CatalogTransaction, const duckdb::EntryLookupInfo& lookup) override {
     if (lookup.GetCatalogType() != duckdb::CatalogType::TABLE_ENTRY) return nullptr;
@@ -258,7 +276,7 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
 
   optional_ptr<CatalogEntry> CreateIndex(CatalogTransaction, duckdb::CreateIndexInfo&,
                                          duckdb::TableCatalogEntry&) override {
-    Refuse("CREATE INDEX");
+    RefuseIndex();
   }
   optional_ptr<CatalogEntry> CreateFunction(CatalogTransaction, duckdb::CreateFunctionInfo&) override {
     Refuse("CREATE FUNCTION");
@@ -282,6 +300,9 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
   optional_ptr<CatalogEntry> CreateCollation(CatalogTransaction, duckdb::CreateCollationInfo&) override {
     Refuse("CREATE COLLATION");
   }
+  optional_ptr<CatalogEntry> CreateCoordinateSystem(CatalogTransaction, duckdb::CreateCoordinateSystemInfo&) override {
+    Refuse("CREATE COORDINATE SYSTEM");
+  }
   optional_ptr<CatalogEntry> CreateType(CatalogTransaction, duckdb::CreateTypeInfo&) override { Refuse("CREATE TYPE"); }
   void DropEntry(duckdb::ClientContext&, duckdb::DropInfo&) override { Refuse("this form of DROP"); }
   void Alter(CatalogTransaction, duckdb::AlterInfo&) override { Refuse("ALTER"); }
@@ -289,6 +310,7 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
  private:
   optional_ptr<CatalogEntry> Bind(const std::string& entry_name, optional_ptr<duckdb::BoundAtClause> at) {
     std::string key = entry_name + (at ? "@" + at->Unit() + "=" + at->GetValue().ToSQLString() : "");
+    std::lock_guard lock(mutex_);
     if (auto found = entries_.find(key); found != entries_.end()) return found->second.get();
     size_t separator = entry_name.find(kMetadataSeparator);
     auto table = resolver_.Load(catalog.GetName(), {levels_, entry_name.substr(0, separator)});
@@ -334,6 +356,7 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
 
   NameResolver& resolver_;
   const catalog::Namespace levels_;
+  std::mutex mutex_;  ///< of entries_, also while a table is loaded: nobody loads it twice
   std::map<std::string, unique_ptr<duckdb::TableCatalogEntry>> entries_;
 };
 
@@ -354,6 +377,7 @@ class AttachedCatalog final : public duckdb::Catalog {
       : Catalog(database), resolver_(resolver) {}
 
   void Forget() {
+    std::lock_guard lock(mutex_);
     for (auto& [name, entry] : namespaces_) entry->Forget();
   }
 
@@ -363,7 +387,7 @@ class AttachedCatalog final : public duckdb::Catalog {
   optional_ptr<duckdb::SchemaCatalogEntry> LookupSchema(CatalogTransaction, const duckdb::EntryLookupInfo& lookup,
                                                         duckdb::OnEntryNotFound if_missing) override {
     const std::string& name = lookup.GetEntryName();
-    if (auto found = namespaces_.find(name); found != namespaces_.end()) return found->second.get();
+    if (NamespaceEntry* known = Known(name)) return known;
     catalog::Namespace levels = SplitLevels(name);
     bool is_current = resolver_.current_catalog() == GetName() && resolver_.current_namespace() == levels;
     if (!is_current && !ValueOrThrow(resolver_.NamespaceExists(GetName(), levels))) {
@@ -395,16 +419,40 @@ class AttachedCatalog final : public duckdb::Catalog {
   }
   duckdb::PhysicalOperator& PlanUpdate(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&, duckdb::LogicalUpdate&,
                                        duckdb::PhysicalOperator&) override {
-    Refuse("UPDATE");
+    Refuse("this form of UPDATE");
   }
+  duckdb::PhysicalOperator& PlanMergeInto(duckdb::ClientContext&, duckdb::PhysicalPlanGenerator&,
+                                          duckdb::LogicalMergeInto&, duckdb::PhysicalOperator&) override {
+    Refuse("this form of MERGE INTO");
+  }
+  unique_ptr<duckdb::LogicalOperator> BindCreateIndex(duckdb::Binder&, duckdb::CreateStatement&,
+                                                      duckdb::TableCatalogEntry&,
+                                                      unique_ptr<duckdb::LogicalOperator>) override {
+    RefuseIndex();
+  }
+  unique_ptr<duckdb::LogicalOperator> BindAlterAddIndex(duckdb::Binder&, duckdb::TableCatalogEntry&,
+                                                        unique_ptr<duckdb::LogicalOperator>,
+                                                        unique_ptr<duckdb::CreateIndexInfo>,
+                                                        unique_ptr<duckdb::AlterTableInfo>) override {
+    RefuseIndex();
+  }
+  duckdb::ErrorData SupportsCreateTable(duckdb::BoundCreateTableInfo&) override { Refuse("this form of CREATE TABLE"); }
+  duckdb::vector<duckdb::MetadataBlockInfo> GetMetadataInfo(duckdb::ClientContext&) override { return {}; }
   duckdb::DatabaseSize GetDatabaseSize(duckdb::ClientContext&) override { return {}; }
   bool InMemory() override { return true; }
   std::string GetDBPath() override { return ""; }
   bool SupportsTimeTravel() const override { return true; }
 
  private:
+  NamespaceEntry* Known(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    const auto found = namespaces_.find(name);
+    return found == namespaces_.end() ? nullptr : found->second.get();
+  }
+
   NamespaceEntry& Add(const catalog::Namespace& levels) {
     std::string name = catalog::NamespaceText(levels);
+    std::lock_guard lock(mutex_);
     auto& slot = namespaces_[name];
     if (!slot) {
       duckdb::CreateSchemaInfo info;
@@ -416,6 +464,7 @@ class AttachedCatalog final : public duckdb::Catalog {
   }
 
   NameResolver& resolver_;
+  std::mutex mutex_;  ///< of namespaces_
   std::map<std::string, unique_ptr<NamespaceEntry>> namespaces_;
 };
 

@@ -83,9 +83,18 @@ std::shared_ptr<scan::EqualityDeletes> NameResolver::NewEqualityDeletes(std::sha
   return std::make_shared<scan::EqualityDeletes>(std::move(io), equality_key_bytes_, temp_directory_);
 }
 
-void NameResolver::Forget() { pinned_.clear(); }
+void NameResolver::Forget() {
+  std::lock_guard lock(mutex_);
+  pinned_.clear();
+}
+
+bool NameResolver::IsPinned(const std::string& catalog, const catalog::TableName& name) const {
+  std::lock_guard lock(mutex_);
+  return pinned_.count({catalog, name}) > 0;
+}
 
 std::string NameResolver::PinnedText() const {
+  std::lock_guard lock(mutex_);
   std::string text;
   for (const auto& [key, table] : pinned_) text += (text.empty() ? "" : ", ") + key.second.ToString();
   return text;
@@ -94,6 +103,7 @@ std::string NameResolver::PinnedText() const {
 Result<std::shared_ptr<table::Table>> NameResolver::Load(const std::string& catalog_name,
                                                          const catalog::TableName& name) {
   auto key = std::make_pair(catalog_name, name);
+  std::lock_guard lock(mutex_);  // while it is loaded as well: nobody sees two states of a table
   if (auto found = pinned_.find(key); found != pinned_.end()) return found->second;
   FRAZIL_ASSIGN(auto catalog, Catalog(catalog_name));
   FRAZIL_ASSIGN(table::Table loaded, table::Table::Load(catalog, name));
@@ -104,6 +114,7 @@ Result<std::shared_ptr<table::Table>> NameResolver::Load(const std::string& cata
 }
 
 void NameResolver::Pin(const std::string& catalog, const table::Table& state) {
+  std::lock_guard lock(mutex_);
   pinned_[std::make_pair(catalog, state.name())] = std::make_shared<table::Table>(state);
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,8 @@ struct NamespaceReference {
 
 /// Finds what names mean: `[catalog.]a.b.table[.metadata table]`, starting from the session's catalog and namespace.
 ///
-/// A table is loaded once and stays pinned until Forget(), so that a statement sees one state of it. One thread.
+/// A table is loaded once and stays pinned until Forget(), so that a statement sees one state of it. Threads of
+/// a query may look names up at once; what changes the session (Use, SetKeyIndexes, KeepFiles) is for one alone.
 class NameResolver {
  public:
   NameResolver(std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs, std::string default_catalog,
@@ -68,9 +70,7 @@ class NameResolver {
   /// Lets go of all pinned tables: a new statement begins.
   void Forget();
   /// Whether a query asked for this table since Forget().
-  bool IsPinned(const std::string& catalog, const catalog::TableName& name) const {
-    return pinned_.count({catalog, name}) > 0;
-  }
+  bool IsPinned(const std::string& catalog, const catalog::TableName& name) const;
   /// Names of the tables pinned so far, for messages.
   std::string PinnedText() const;
 
@@ -105,6 +105,7 @@ class NameResolver {
   std::map<std::string, KeptFiles> kept_;  ///< by catalog
   int64_t equality_key_bytes_ = MemoryBudget::DefaultLimitBytes() / 4;
   std::string temp_directory_;
+  mutable std::mutex mutex_;               ///< of pinned_
   std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
 };
 

@@ -530,5 +530,27 @@ TEST_F(SessionTest, QueriesDoWithoutWhatOthersHaveReserved) {
   session_.reset();
 }
 
+TEST_F(SessionTest, ThreadsOfAQueryLookUpManyTablesAtOnce) {
+  constexpr int kTables = 12;
+  constexpr int kRounds = 10;
+  SessionOptions options;
+  options.catalogs["demo"] = catalog_;
+  options.default_catalog = "demo";
+  options.threads = 8;
+  auto session = Session::Make(std::move(options));
+  ASSERT_THAT(session, IsOk());
+  session_ = *std::move(session);
+  for (int i = 0; i < kTables; ++i) Do(fmt::format("create table demo.many{} (id int, word string)", i));
+  std::string everywhere;
+  for (const char* function : {"duckdb_tables", "duckdb_columns", "duckdb_tables", "duckdb_columns"}) {
+    everywhere += fmt::format("{}SELECT table_name FROM {}() WHERE table_name LIKE 'many%'",
+                              everywhere.empty() ? "" : " UNION ALL ", function);
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    EXPECT_THAT(Query(fmt::format("SELECT count(*) FROM ({})", everywhere)), RowsAre(std::to_string(6 * kTables)));
+    EXPECT_THAT(Query("SHOW ALL TABLES"), IsOkAnd(testing::SizeIs(kTables)));
+  }
+}
+
 }  // namespace
 }  // namespace frazil::sql
