@@ -4,13 +4,17 @@
 #include <set>
 
 #include "frazil/base/log.h"
+#include "frazil/base/uuid.h"
 #include "frazil/catalog/metadata_file.h"
 #include "frazil/catalog/pointer_rules.h"
+#include "frazil/spec/checked_property.h"
 
 namespace frazil::catalog {
 namespace {
 
 using Access = PointerStore::Access;
+
+constexpr char kDeleteAfterCommit[] = "write.metadata.delete-after-commit.enabled";
 
 std::string WithoutTrailingSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -33,6 +37,13 @@ std::vector<std::string> FallenOffTheLog(const LoadedTable& base, const LoadedTa
     }
   }
   return fallen;
+}
+
+/// The location, or one beside it when another table lies there: one that was renamed, or dropped without its files.
+Result<std::string> FreeLocation(const io::FileIO& io, std::string location) {
+  FRAZIL_ASSIGN(const auto files, io.List(location + "/metadata/"));
+  if (files.empty()) return location;
+  return location + "-" + Uuid::Random().ToString().substr(0, 8);
 }
 
 bool HoldsAssertCreate(const std::vector<spec::TableRequirement>& requirements) {
@@ -91,11 +102,13 @@ std::string PointerCatalog::DefaultLocation(const TableName& name) const {
 
 Result<std::string> PointerCatalog::PlaceForNew(const TableName& name) const {
   FRAZIL_TRY(CheckCreatable(name));
-  return DefaultLocation(name);
+  return FreeLocation(*io_, DefaultLocation(name));
 }
 
 Result<LoadedTable> PointerCatalog::CreateTable(const TableName& name, spec::CreateTableRequest request) {
-  if (request.location.empty()) request.location = DefaultLocation(name);
+  if (request.location.empty()) {
+    FRAZIL_ASSIGN(request.location, FreeLocation(*io_, DefaultLocation(name)));
+  }
   request.location = WithoutTrailingSlashes(std::move(request.location));
   FRAZIL_ASSIGN(const auto updates, spec::MakeCreateUpdates(request));
   return CreateFromUpdates(name, {spec::requirement::AssertCreate{}}, updates);
@@ -125,13 +138,12 @@ Result<LoadedTable> PointerCatalog::CommitTable(const TableName& name,
   FRAZIL_ASSIGN(auto metadata, ApplyUpdates(&*base, requirements, updates, clock_.NowMs()));
   if (metadata == base->metadata) return base;  // nothing changes: another file would only push one out of the log
 
+  FRAZIL_ASSIGN(const bool deletes_old, spec::TruthProperty(*metadata, kDeleteAfterCommit, false));
   FRAZIL_ASSIGN(const std::string location, WriteMetadataFile(*io_, *metadata, base->metadata_location));
   FRAZIL_TRY(Settle(name, location, SwapPointer(name, base->metadata_location, location)));
   const LoadedTable next{std::move(metadata), location};
   metadata_.Keep(*io_, next);
-  if (next.metadata->BoolProperty("write.metadata.delete-after-commit.enabled", false)) {
-    DeleteQuietly(FallenOffTheLog(*base, next));
-  }
+  if (deletes_old) DeleteQuietly(FallenOffTheLog(*base, next));
   return next;
 }
 

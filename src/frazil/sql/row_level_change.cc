@@ -11,6 +11,7 @@
 #include "frazil/base/version.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/spec/ascii.h"
+#include "frazil/spec/checked_property.h"
 #include "frazil/sql/query_text.h"
 #include "frazil/sql/remove_files.h"
 #include "frazil/sql/store_assignment.h"
@@ -282,6 +283,9 @@ Result<bool> RowLevelChange::MergeOnRead(const table::Table& base, const table::
 }
 
 Result<table::FileChanges> RowLevelChange::Prepare(const table::Table& base, spec::SnapshotId) {
+  FRAZIL_TRY(spec::ChoiceProperty(*base.metadata(), options_.properties.mode, {"copy-on-write", "merge-on-read"}, ""));
+  FRAZIL_TRY(
+      spec::ChoiceProperty(*base.metadata(), options_.properties.isolation_level, {"serializable", "snapshot"}, ""));
   const spec::Snapshot* head = target_.HeadOf(*base.metadata());
   FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));
   for (bool asks = answers_.empty() || !MayKeep(answers_.back(), base, head, live);; asks = true) {

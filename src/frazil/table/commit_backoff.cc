@@ -4,6 +4,8 @@
 #include <limits>
 #include <random>
 
+#include "frazil/spec/checked_property.h"
+
 namespace frazil::table {
 
 CommitBackoff::CommitBackoff(Clock& clock, int64_t num_retries, int64_t min_wait_ms, int64_t max_wait_ms,
@@ -16,18 +18,19 @@ CommitBackoff::CommitBackoff(Clock& clock, int64_t num_retries, int64_t min_wait
 }
 
 Result<CommitBackoff> CommitBackoff::ForCommits(const spec::TableMetadata& metadata, Clock& clock) {
-  FRAZIL_ASSIGN(const int64_t retries, metadata.IntProperty("commit.retry.num-retries", 4));
-  FRAZIL_ASSIGN(const int64_t min_wait, metadata.IntProperty("commit.retry.min-wait-ms", 100));
-  FRAZIL_ASSIGN(const int64_t max_wait, metadata.IntProperty("commit.retry.max-wait-ms", 60'000));
-  FRAZIL_ASSIGN(const int64_t total, metadata.IntProperty("commit.retry.total-timeout-ms", 1'800'000));
+  FRAZIL_ASSIGN(const int64_t retries, spec::NumberProperty(metadata, "commit.retry.num-retries", 4, 0));
+  FRAZIL_ASSIGN(const int64_t min_wait, spec::NumberProperty(metadata, "commit.retry.min-wait-ms", 100, 0));
+  FRAZIL_ASSIGN(const int64_t max_wait, spec::NumberProperty(metadata, "commit.retry.max-wait-ms", 60'000, 0));
+  FRAZIL_ASSIGN(const int64_t total, spec::NumberProperty(metadata, "commit.retry.total-timeout-ms", 1'800'000, 0));
   return CommitBackoff(clock, retries, min_wait, max_wait, total);
 }
 
 Result<CommitBackoff> CommitBackoff::ForStatusChecks(const spec::TableMetadata& metadata, Clock& clock) {
-  FRAZIL_ASSIGN(const int64_t retries, metadata.IntProperty("commit.status-check.num-retries", 3));
-  FRAZIL_ASSIGN(const int64_t min_wait, metadata.IntProperty("commit.status-check.min-wait-ms", 1'000));
-  FRAZIL_ASSIGN(const int64_t max_wait, metadata.IntProperty("commit.status-check.max-wait-ms", 60'000));
-  FRAZIL_ASSIGN(const int64_t total, metadata.IntProperty("commit.status-check.total-timeout-ms", 1'800'000));
+  FRAZIL_ASSIGN(const int64_t retries, spec::NumberProperty(metadata, "commit.status-check.num-retries", 3, 0));
+  FRAZIL_ASSIGN(const int64_t min_wait, spec::NumberProperty(metadata, "commit.status-check.min-wait-ms", 1'000, 0));
+  FRAZIL_ASSIGN(const int64_t max_wait, spec::NumberProperty(metadata, "commit.status-check.max-wait-ms", 60'000, 0));
+  FRAZIL_ASSIGN(const int64_t total,
+                spec::NumberProperty(metadata, "commit.status-check.total-timeout-ms", 1'800'000, 0));
   return CommitBackoff(clock, retries, min_wait, max_wait, total);
 }
 

@@ -6,6 +6,7 @@
 
 #include "frazil/base/hash.h"
 #include "frazil/base/uuid.h"
+#include "frazil/spec/checked_property.h"
 
 namespace frazil::table {
 namespace {
@@ -57,8 +58,8 @@ Result<FileNames> FileNames::Make(spec::TableMetadataPtr metadata) {
   names.data_folder_ = WithoutTrailingSlashes(metadata->Property("write.data.path", names.table_location_ + "/data"));
   names.metadata_folder_ =
       WithoutTrailingSlashes(metadata->Property("write.metadata.path", names.table_location_ + "/metadata"));
-  names.object_storage_ = metadata->BoolProperty(kObjectStorage, false);
-  names.partitioned_paths_ = metadata->BoolProperty(kPartitionedPaths, true);
+  FRAZIL_ASSIGN(names.object_storage_, spec::TruthProperty(*metadata, kObjectStorage, false));
+  FRAZIL_ASSIGN(names.partitioned_paths_, spec::TruthProperty(*metadata, kPartitionedPaths, true));
   names.operation_id_ = Uuid::Random().ToString();
   return names;
 }

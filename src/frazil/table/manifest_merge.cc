@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "frazil/spec/checked_property.h"
 #include "frazil/table/manifest_filter.h"
 
 namespace frazil::table {
@@ -42,9 +43,10 @@ Result<std::vector<spec::ManifestFile>> MergeManifests(ManifestCache& cache, Man
                                                        spec::SequenceNumber commit_sequence,
                                                        const std::vector<spec::ManifestFile>& rows,
                                                        int64_t& num_replaced) {
-  if (rows.empty() || !metadata.BoolProperty(kEnabled, true)) return rows;
-  FRAZIL_ASSIGN(const int64_t target_size, metadata.IntProperty(kTargetSize, kDefaultTargetSize));
-  FRAZIL_ASSIGN(const int64_t min_count, metadata.IntProperty(kMinCount, kDefaultMinCount));
+  FRAZIL_ASSIGN(const bool is_enabled, spec::TruthProperty(metadata, kEnabled, true));
+  if (rows.empty() || !is_enabled) return rows;
+  FRAZIL_ASSIGN(const int64_t target_size, spec::NumberProperty(metadata, kTargetSize, kDefaultTargetSize, 1));
+  FRAZIL_ASSIGN(const int64_t min_count, spec::NumberProperty(metadata, kMinCount, kDefaultMinCount, 0));
   std::map<spec::SpecId, Bin, std::greater<>> by_spec;
   for (const spec::ManifestFile& row : rows) by_spec[row.partition_spec_id].push_back(row);
 

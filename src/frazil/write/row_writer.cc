@@ -8,6 +8,7 @@
 
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_writer.h"
+#include "frazil/spec/checked_property.h"
 #include "frazil/table/file_names.h"
 #include "frazil/write/column_metrics.h"
 #include "frazil/write/gather.h"
@@ -273,7 +274,8 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(Partitioner partitioner, Partitioner::Make(spec, schema));
   FRAZIL_ASSIGN(MetricsConfig metrics, MetricsConfig::Make(*metadata, *schema));
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
-  FRAZIL_ASSIGN(const int64_t target, metadata->IntProperty("write.target-file-size-bytes", int64_t{512} << 20));
+  FRAZIL_ASSIGN(const int64_t target,
+                spec::NumberProperty(*metadata, "write.target-file-size-bytes", int64_t{512} << 20, 1));
   return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
       std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id, options.is_landing,
       std::move(partitioner), std::move(metrics), std::move(names), target, options.max_open_bytes)));
