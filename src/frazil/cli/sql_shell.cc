@@ -21,6 +21,7 @@ constexpr char kHelp[] =
 /// Whether a semicolon ends the text, not one inside quotes or a comment.
 bool IsComplete(const std::string& text) {
   const std::vector<sql::Token> tokens = sql::Tokenize(text);
+  if (!tokens.empty() && tokens.back().is_open) return false;
   for (auto token = tokens.rbegin(); token != tokens.rend(); ++token) {
     if (!sql::IsBlank(*token)) return token->kind == sql::TokenKind::kSymbol && token->text == ";";
   }

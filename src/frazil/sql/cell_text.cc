@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -8,6 +9,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/vendored/datetime.h>
 
 #include "frazil/spec/single_value.h"
 #include "frazil/sql/table_renderer.h"
@@ -43,12 +45,48 @@ int64_t ToMicros(int64_t value, arrow::TimeUnit::type unit) {
   }
 }
 
+/// Seconds that a zone is ahead of UTC at a moment; 0 for a zone that this machine does not know.
+int64_t OffsetAt(const std::string& zone, int64_t seconds) {
+  namespace date = arrow_vendored::date;
+  thread_local std::string known_name;
+  thread_local const date::time_zone* known = nullptr;
+  if (known_name != zone) {
+    known_name = zone;
+    try {
+      known = date::locate_zone(zone);
+    } catch (const std::exception&) {
+      known = nullptr;
+    }
+  }
+  if (known == nullptr) return 0;
+  return known->get_info(date::sys_seconds(std::chrono::seconds(seconds))).offset.count();
+}
+
+std::string OffsetText(int64_t offset) {
+  const int64_t seconds = std::abs(offset);
+  std::string text = fmt::format("{}{:02}", offset < 0 ? "-" : "+", seconds / 3600);
+  if (seconds % 3600 != 0) text += fmt::format(":{:02}", seconds / 60 % 60);
+  if (seconds % 60 != 0) text += fmt::format(":{:02}", seconds % 60);
+  return text;
+}
+
+/// Moments with a zone as the clock of the session's zone shows them.
 std::string TimestampText(const arrow::TimestampType& type, int64_t value) {
   bool is_nano = type.unit() == arrow::TimeUnit::NANO;
+  if (!type.timezone().empty()) {
+    const int64_t per_second = is_nano ? 1'000'000'000 : 1'000'000;
+    if (!is_nano) value = ToMicros(value, type.unit());
+    const int64_t seconds = value / per_second - (value % per_second < 0 ? 1 : 0);
+    const int64_t offset = type.timezone() == "UTC" ? 0 : OffsetAt(type.timezone(), seconds);
+    value += offset * per_second;
+    return spec::FormatValue(spec::Type::Primitive(is_nano ? spec::TypeId::kTimestampNs : spec::TypeId::kTimestamp),
+                             value) +
+           OffsetText(offset);
+  }
   std::string text =
       is_nano ? spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestampNs), value)
               : spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), ToMicros(value, type.unit()));
-  return type.timezone().empty() ? text : text + "+00";
+  return text;
 }
 
 std::string IntervalText(const arrow::MonthDayNanoIntervalType::MonthDayNanos& interval) {

@@ -39,6 +39,10 @@ Result<ColumnValues> ColumnValues::Resolve(const std::vector<statement::Assignme
     if (!FindColumn(*result.schema_, parts[0], result.table_)) parts = assignment.column;
     FRAZIL_ASSIGN(const size_t top, FindColumn(*result.schema_, parts[0], result.table_));
     const spec::Field* field = &result.schema_->fields()[top];
+    if (field->type.id() == spec::TypeId::kUnknown && !IsDefaultKeyword(assignment.value) &&
+        !spec::EqualsAnyCase(spec::Trim(assignment.value), "null")) {
+      return Fail(ErrorCode::kInvalidArgument, "a void column holds nulls only: {} of {}", field->name, result.table_);
+    }
     const bool is_new = result.columns_.count(top) == 0;
     Node* node = &result.columns_[top];
     bool is_taken = !is_new && node->members.empty();

@@ -98,6 +98,12 @@ Error FromDuckError(const duckdb::ErrorData& error, const std::string& query, co
                         : std::move(result).WithHint(fmt::format("did you mean {}?", near.substr(0, near.find(','))));
   }
   std::string message = FirstLine(raw);
+  if (message.starts_with("Extension \"") && message.ends_with("\" not found.")) {
+    std::string extension = Between(message, "Extension \"", ".duckdb_extension");
+    extension = extension.substr(extension.rfind('/') + 1);
+    return Error(ErrorCode::kNotSupported, "DuckDB's extension is not part of this program: " + extension)
+        .WithHint(fmt::format("where DuckDB's server can be reached, INSTALL {} fetches it", extension));
+  }
   if (error.Type() == ExceptionType::PARSER || error.Type() == ExceptionType::SYNTAX) {
     message += PlaceText(error, query);
   }

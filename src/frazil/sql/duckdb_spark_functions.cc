@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "duckdb/parser/expression/case_expression.hpp"
+#include "duckdb/parser/expression/cast_expression.hpp"
 #include "duckdb/parser/expression/columnref_expression.hpp"
 #include "duckdb/parser/expression/conjunction_expression.hpp"
 #include "duckdb/parser/expression/constant_expression.hpp"
@@ -150,6 +152,13 @@ void RefuseIndex(const FunctionExpression& call) {
                  .WithHint("list_transform(x, lambda e, i : ...), whose index begins at 1"));
 }
 
+/// date_add('2026-01-31', 3) -> date_add(DATE '2026-01-31', 3)
+void ReadDate(FunctionExpression& call) {
+  if (call.children.size() != 2 || call.children[0]->GetExpressionClass() != duckdb::ExpressionClass::CONSTANT) return;
+  if (call.children[0]->Cast<duckdb::ConstantExpression>().value.type().id() != duckdb::LogicalTypeId::VARCHAR) return;
+  call.children[0] = make_uniq<duckdb::CastExpression>(duckdb::LogicalType::DATE, std::move(call.children[0]));
+}
+
 void TranslateCall(unique_ptr<ParsedExpression>& expression) {
   auto& call = expression->Cast<FunctionExpression>();
   if (!call.schema.empty() || call.is_operator) return;
@@ -158,6 +167,7 @@ void TranslateCall(unique_ptr<ParsedExpression>& expression) {
   if (name == "struct") return NameByColumn(call);
   if (name == "map") return SplitPairs(call);
   if (name == "sort_array") NameSortOrder(call);
+  if (name == "date_add") ReadDate(call);
   if (name == "transform") RefuseIndex(call);
   if (const char* duck_name = DuckName(name)) call.function_name = duck_name;
   if (!IsCollect(name) || call.children.size() != 1) return;
@@ -177,6 +187,30 @@ void TranslateWindow(unique_ptr<ParsedExpression>& expression) {
   OrEmptyList(expression);
 }
 
+/// x[0] -> CASE WHEN x is an array THEN error ELSE x[0] END: arrays count from 0 in Spark and from 1 here. A map may have
+/// the key 0.
+void RefuseSubscriptZero(unique_ptr<ParsedExpression>& expression) {
+  auto& subscript = expression->Cast<duckdb::OperatorExpression>();
+  if (subscript.GetExpressionType() != ExpressionType::ARRAY_EXTRACT || subscript.children.size() != 2) return;
+  if (subscript.children[1]->GetExpressionClass() != duckdb::ExpressionClass::CONSTANT) return;
+  const duckdb::Value& index = subscript.children[1]->Cast<duckdb::ConstantExpression>().value;
+  if (index.IsNull() || !index.type().IsIntegral() || index.GetValue<int64_t>() != 0) return;
+  const auto call = [](const char* name, auto&&... arguments) {
+    Children children;
+    (children.push_back(std::forward<decltype(arguments)>(arguments)), ...);
+    return make_uniq<FunctionExpression>(name, std::move(children));
+  };
+  const auto text = [](const char* value) { return make_uniq<duckdb::ConstantExpression>(duckdb::Value(value)); };
+  auto choice = make_uniq<duckdb::CaseExpression>();
+  choice->SetAlias(expression->HasAlias() ? expression->GetAlias() : expression->ToString());
+  duckdb::CaseCheck check;
+  check.when_expr = call("ends_with", call("typeof", subscript.children[0]->Copy()), text("]"));
+  check.then_expr = call("error", text("elements of an array count from 1 here: [0] is none (the first is [1])"));
+  choice->case_checks.push_back(std::move(check));
+  choice->else_expr = std::move(expression);
+  expression = std::move(choice);
+}
+
 }  // namespace
 
 void TranslateSparkFunctions(unique_ptr<ParsedExpression>& expression) {
@@ -185,6 +219,7 @@ void TranslateSparkFunctions(unique_ptr<ParsedExpression>& expression) {
   switch (expression->GetExpressionClass()) {
     case duckdb::ExpressionClass::FUNCTION: return TranslateCall(expression);
     case duckdb::ExpressionClass::WINDOW: return TranslateWindow(expression);
+    case duckdb::ExpressionClass::OPERATOR: return RefuseSubscriptZero(expression);
     default: return;
   }
 }

@@ -41,9 +41,18 @@ class Composer {
     std::string names;
     for (size_t i = 0; i < source_columns_.size(); ++i) names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
     query.from = fmt::format("({}\n) AS frazil_source({})", source_, names);
+    std::string checks;
     for (size_t i = 0; i < origins_.size(); ++i) {
       const spec::Field& column = schema_->fields()[i];
-      if (column.type.id() == spec::TypeId::kUnknown) continue;  // never stored
+      if (column.type.id() == spec::TypeId::kUnknown) {  // never stored
+        if (origins_[i].source) {
+          const std::string text =
+              fmt::format("a void column holds nulls only: {} of {}", column.name, target_.ToString());
+          checks +=
+              fmt::format(" WHEN frazil_source.c{} IS NOT NULL THEN error({})", *origins_[i].source, Quoted(text));
+        }
+        continue;
+      }
       FRAZIL_ASSIGN(query.values.emplace_back(), ValueOf(column, origins_[i]));
       if (origins_[i].expression) {
         query.partition_condition +=
@@ -51,10 +60,19 @@ class Composer {
                         target_.Qualifier(""), QuoteName(column.name), query.values.back());
       }
     }
+    if (!checks.empty() && !query.values.empty()) {
+      query.values[0] = fmt::format("CASE{} ELSE {} END", checks, query.values[0]);
+    }
     return query;
   }
 
  private:
+  static std::string Quoted(const std::string& text) {
+    std::string quoted = "'";
+    for (char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
+    return quoted + "'";
+  }
+
   /// Values of PARTITION (a = 'x') are constants of identity partitions, as in Spark.
   Status PlacePartition() {
     const spec::PartitionSpec& spec = target_.metadata().default_spec();

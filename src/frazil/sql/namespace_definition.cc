@@ -41,17 +41,22 @@ AnyResult Run(const statement::CreateNamespace& create, NameResolver& resolver) 
 
 namespace {
 
+Status UnlessGone(Status status) {
+  return !status && status.error().code() == ErrorCode::kNotFound ? Status() : status;
+}
+
 /// Everything below a namespace, then itself. Each table goes or stays whole; what went stays gone when a later one fails.
+/// A namespace that nobody created is there only through what lies in it, and goes with the last of that.
 Status DropAll(const NamespaceReference& place, NameResolver& resolver, catalog::Catalog& catalog) {
+  FRAZIL_ASSIGN(auto tables, catalog.ListTables(place.levels));
   FRAZIL_ASSIGN(auto children, catalog.ListNamespaces(place.levels));
   for (catalog::Namespace& child : children) {
     FRAZIL_TRY(DropAll({place.catalog, std::move(child)}, resolver, catalog));
   }
-  FRAZIL_ASSIGN(auto tables, catalog.ListTables(place.levels));
   for (const catalog::TableName& name : tables) {
-    FRAZIL_TRY(catalog.DropTable(name, false));
+    FRAZIL_TRY(UnlessGone(catalog.DropTable(name, false)));
   }
-  return catalog.DropNamespace(place.levels);
+  return UnlessGone(catalog.DropNamespace(place.levels));
 }
 
 }  // namespace

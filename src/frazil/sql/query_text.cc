@@ -30,7 +30,10 @@ class Rewriter {
   Result<std::string> Run() {
     while (at_ < tokens_.size()) {
       FRAZIL_ASSIGN(bool done, TimeTravel());
-      if (done || FoldName() || TimeZone() || Matches() || Array()) continue;
+      if (done || FoldName() || TimeZone() || ExplainMode() || Word() || Matches() || Array() || TypedNumber())
+        continue;
+      FRAZIL_ASSIGN(done, Bytes());
+      if (done) continue;
       FRAZIL_ASSIGN(done, View());
       if (done) continue;
       const Token& token = tokens_[at_++];
@@ -151,8 +154,97 @@ class Rewriter {
     size_t time = Skip(at_ + 1);
     size_t zone = Skip(time + 1);
     if (!IsWord(At(time), "time") || !IsWord(At(zone), "zone")) return false;
-    out_ += "SET TimeZone =";
-    at_ = zone + 1;
+    const size_t value = Skip(zone + 1);
+    const bool is_local = IsWord(At(value), "local");  // the machine's, which is what DuckDB begins with
+    out_ += is_local ? "RESET TimeZone" : "SET TimeZone =";
+    at_ = is_local ? value + 1 : zone + 1;
+    return true;
+  }
+
+  /// At words that DuckDB spells otherwise: `LEFT SEMI JOIN`, `LEFT ANTI JOIN`, `a DIV b`, `* EXCEPT (a, b)`.
+  bool Word() {
+    const Token& word = At(at_);
+    const Token& next = At(Skip(at_ + 1));
+    if (IsWord(word, "left") && (IsWord(next, "semi") || IsWord(next, "anti"))) {
+      at_ = Skip(at_ + 1);
+      previous_ = word;
+      return true;
+    }
+    const bool ends_value = IsName(previous_) || previous_.kind == TokenKind::kNumber ||
+                            previous_.kind == TokenKind::kString || IsSymbol(previous_, ")") ||
+                            IsSymbol(previous_, "]");
+    const bool begins_value = IsName(next) || next.kind == TokenKind::kNumber || IsSymbol(next, "(") ||
+                              IsSymbol(next, "-") || IsSymbol(next, "+");
+    const bool is_division = IsWord(word, "div") && ends_value && begins_value && !IsWord(previous_, "select") &&
+                             !IsWord(previous_, "as") && !IsWord(next, "from");
+    const bool is_exclusion = IsWord(word, "except") && IsSymbol(previous_, "*") && IsSymbol(next, "(");
+    if (!is_division && !is_exclusion) return false;
+    out_ += is_division ? "//" : "EXCLUDE";
+    previous_ = word;
+    if (is_division) previous_.kind = TokenKind::kSymbol;
+    ++at_;
+    return true;
+  }
+
+  /// At `EXPLAIN EXTENDED` and the like: there is one form of a plan here.
+  bool ExplainMode() {
+    if (!IsWord(previous_, "explain")) return false;
+    for (const char* mode : {"extended", "formatted", "codegen", "cost"}) {
+      if (!IsWord(At(at_), mode)) continue;
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+
+  /// At `X'0102'`: bytes. DuckDB would read the text x0102.
+  Result<bool> Bytes() {
+    const Token& text = At(at_ + 1);
+    if (!IsWord(At(at_), "x") || text.kind != TokenKind::kString || text.text.front() != '\'') return false;
+    if (IsSymbol(previous_, ".")) return false;
+    std::string digits(text.text.substr(1, text.text.size() - 2));
+    if (digits.size() % 2 == 1) digits.insert(0, "0");  // as Spark does
+    std::string bytes;
+    for (size_t i = 0; i < digits.size(); i += 2) {
+      if (!std::isxdigit(static_cast<unsigned char>(digits[i])) ||
+          !std::isxdigit(static_cast<unsigned char>(digits[i + 1]))) {
+        return Fail(ErrorCode::kInvalidArgument, "X'...' takes hexadecimal digits: X{}", text.text);
+      }
+      bytes += "\\x" + digits.substr(i, 2);
+    }
+    out_ += "'" + bytes + "'::BLOB";
+    previous_ = text;
+    at_ += 2;
+    return true;
+  }
+
+  /// At a number with Spark's suffix: 1L, 1S, 1Y, 1BD, 1.5F, 1.5D. DuckDB would take the letters for an alias.
+  bool TypedNumber() {
+    const Token& number = At(at_);
+    if (number.kind != TokenKind::kNumber) return false;
+    size_t end = number.text.size();
+    while (end > 0 && std::isalpha(static_cast<unsigned char>(number.text[end - 1]))) --end;
+    const std::string_view digits = number.text.substr(0, end);
+    std::string suffix(number.text.substr(end));
+    for (char& letter : suffix) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    if (digits.empty() || digits.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return false;
+    const bool is_whole = digits.find_first_not_of("0123456789") == std::string_view::npos;
+    if (suffix == "BD") {
+      out_ += digits;  // a number with a point is a decimal
+      if (is_whole) out_ += ".";
+    } else if (suffix == "F" || suffix == "D") {
+      out_ += fmt::format("CAST({} AS {})", digits, suffix == "F" ? "FLOAT" : "DOUBLE");
+    } else if (is_whole && (suffix == "L" || suffix == "S" || suffix == "Y")) {
+      const std::string_view largest = suffix == "L" ? "9223372036854775807" : suffix == "S" ? "32767" : "127";
+      const std::string_view type = suffix == "L" ? "BIGINT" : suffix == "S" ? "SMALLINT" : "TINYINT";
+      // The smallest number of a type is written as the negative of one that is too large.
+      const bool fits = digits.size() < largest.size() || (digits.size() == largest.size() && digits <= largest);
+      out_ += fits ? fmt::format("CAST({} AS {})", digits, type) : std::string(digits);
+    } else {
+      return false;
+    }
+    previous_ = number;
+    ++at_;
     return true;
   }
 

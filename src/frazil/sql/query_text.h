@@ -15,8 +15,12 @@ namespace frazil::sql {
 ///   t [FOR] [SYSTEM_]VERSION AS OF 12 | 'ref' [a] -> t [AS a] AT (VERSION => 12 | 'ref')
 ///   t [FOR] [SYSTEM_TIME|TIMESTAMP] AS OF '...'   -> t [AS a] AT (TIMESTAMP => '...')
 ///   FROM a.b.c.d                                  -> FROM "<folded>", which UnfoldName undoes
-///   SET TIME ZONE 'x'                             -> SET TimeZone = 'x'
+///   SET TIME ZONE 'x' | LOCAL                     -> SET TimeZone = 'x' | RESET TimeZone
+///   LEFT SEMI | ANTI JOIN, a DIV b, * EXCEPT (a)  -> SEMI | ANTI JOIN, a // b, * EXCLUDE (a)
 ///   x [NOT] RLIKE | REGEXP 'p'                    -> x <~> 'p' (spark_macros.h)
+///   X'0102'                                       -> '\x01\x02'::BLOB
+///   1L, 1S, 1Y, 1BD, 1.5F, 1.5D                   -> CAST(1 AS BIGINT), ...
+///   EXPLAIN EXTENDED | FORMATTED | ... q          -> EXPLAIN q
 ///   array(1, 2)                                   -> list_value(1, 2)
 ///   LATERAL VIEW [OUTER] explode(x) t AS c        -> , LATERAL (SELECT unnest(x)) AS "t"("c") (lateral_view.h)
 ///

@@ -94,8 +94,38 @@ TEST(QueryText, JoinsLateralViews) {
   EXPECT_EQ(Rewrite("from t lateral view explode(a) x as"), "ERROR expected a name at 1:36");
 }
 
+TEST(QueryText, ReadsHexadecimalTextsAsBytes) {
+  EXPECT_EQ(Rewrite("select X'0aFf' from t where b = x'1C7'"),
+            "select '\\x0a\\xFf'::BLOB from t where b = '\\x01\\xC7'::BLOB");
+  EXPECT_EQ(Rewrite("select x'', a.x '' , x '01'"), "select ''::BLOB, a.x '' , x '01'");
+  EXPECT_EQ(Rewrite("select x'0g'"), "ERROR X'...' takes hexadecimal digits: X'0g'");
+}
+
+TEST(QueryText, GivesNumbersTheTypeOfTheirSuffix) {
+  EXPECT_EQ(Rewrite("select 1L, 2s, 3Y, 1BD, 1.50bd, 1.5D, 1e-3f, 2d"),
+            "select CAST(1 AS BIGINT), CAST(2 AS SMALLINT), CAST(3 AS TINYINT), 1., 1.50, CAST(1.5 AS DOUBLE), "
+            "CAST(1e-3 AS FLOAT), CAST(2 AS DOUBLE)");
+  EXPECT_EQ(Rewrite("select -9223372036854775808L, -128Y, 1e5, 0xBD, 0x1F, 1_000"),
+            "select -9223372036854775808, -128, 1e5, 0xBD, 0x1F, 1_000");
+}
+
+TEST(QueryText, TranslatesSparksWords) {
+  EXPECT_EQ(Rewrite("from a LEFT SEMI JOIN b using (x) left  anti join c using (x) left join d using (x)"),
+            "from a SEMI JOIN b using (x) anti join c using (x) left join d using (x)");
+  EXPECT_EQ(Rewrite("select a DIV 2, (a) div -b, div, 7 as div, t.div from t"),
+            "select a // 2, (a) // -b, div, 7 as div, t.div from t");
+  EXPECT_EQ(Rewrite("select * EXCEPT (a, b) from t except (select 1)"),
+            "select * EXCLUDE (a, b) from t except (select 1)");
+}
+
+TEST(QueryText, ExplainsInOneForm) {
+  EXPECT_EQ(Rewrite("EXPLAIN EXTENDED select 1"), "EXPLAIN  select 1");
+  EXPECT_EQ(Rewrite("explain formatted select formatted from t"), "explain  select formatted from t");
+}
+
 TEST(QueryText, SetsTheTimeZone) {
   EXPECT_EQ(Rewrite("SET TIME ZONE 'Europe/Berlin'"), "SET TimeZone = 'Europe/Berlin'");
+  EXPECT_EQ(Rewrite("set time zone local"), "RESET TimeZone");
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "frazil/sql/session.h"
 
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+
 #include "frazil/spec/ascii.h"
+#include "frazil/spec/date_time.h"
 #include "frazil/sql/call.h"
 #include "frazil/sql/definition.h"
 #include "frazil/sql/engine.h"
@@ -10,6 +14,7 @@
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/session_settings.h"
 #include "frazil/sql/statement.h"
+#include "frazil/sql/token.h"
 #include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
@@ -75,6 +80,7 @@ class Session::Impl {
     auto pieces = SplitScript(text);
     if (pieces.empty()) return MessageResult("");
     if (pieces.size() > 1) return Fail(ErrorCode::kInvalidArgument, "one statement at a time: {} given", pieces.size());
+    FRAZIL_TRY(CheckClosed(pieces[0].text));
     FRAZIL_ASSIGN(auto statement, ParseStatement(pieces[0].text));
     if (statement) {
       auto result = std::visit([this](const auto& ours) { return RunOurs(ours); }, *statement);
@@ -109,11 +115,15 @@ class Session::Impl {
   AnyResult RunOurs(const statement::Delete& remove) { return Run(remove, resolver_, *engine_); }
   AnyResult RunOurs(const statement::Update& update) { return Run(update, resolver_, *engine_); }
   AnyResult RunOurs(const statement::Merge& merge) { return Run(merge, resolver_, *engine_); }
-  AnyResult RunOurs(const statement::CreateTableAs& create) { return Run(create, resolver_, *engine_); }
+  AnyResult RunOurs(statement::CreateTableAs create) {
+    for (ColumnDefinition& column : create.table.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
+    return Run(create, resolver_, *engine_);
+  }
   AnyResult RunOurs(const statement::Call& call) { return Run(call, calls_, resolver_, *engine_); }
   AnyResult RunOurs(const statement::Vacuum& vacuum) { return Run(vacuum, calls_, resolver_, *engine_); }
   AnyResult RunOurs(const statement::NotBuilt& missing) {
-    return Fail(ErrorCode::kNotSupported, "statement is not supported yet: {}", missing.what);
+    return tl::unexpected<Error>(
+        Error(ErrorCode::kNotSupported, "statement is not supported yet: " + missing.what).WithHint(missing.hint));
   }
   AnyResult RunOurs(const statement::DescribeHistory& describe) {
     FRAZIL_ASSIGN(TableReference found, resolver_.Find(describe.name));
@@ -141,6 +151,10 @@ class Session::Impl {
     return MessageResult("using " + text);
   }
   AnyResult RunOurs(const statement::SetSetting& set) {
+    if (set.key == kOverwriteModeSetting && !spec::EqualsAnyCase(set.value, "static") &&
+        !spec::EqualsAnyCase(set.value, "dynamic")) {
+      return Fail(ErrorCode::kInvalidArgument, "{} is static or dynamic, not: {}", set.key, set.value);
+    }
     if (set.key == kTimeZoneSetting) FRAZIL_TRY(engine_->Run("SET TimeZone = " + QuotedText(set.value)));
     settings_.Set(set.key, set.value);
     return MessageResult("");
@@ -171,9 +185,49 @@ class Session::Impl {
     }
     return TableResult(table);
   }
+  AnyResult RunOurs(statement::CreateTable create) {
+    for (ColumnDefinition& column : create.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
+    return Run(create, resolver_);
+  }
+  AnyResult RunOurs(statement::AddColumns add) {
+    for (auto& column : add.columns) {
+      FRAZIL_TRY(PlaceInZone(column.definition.type, column.definition.default_value));
+    }
+    return Run(add, resolver_);
+  }
+  AnyResult RunOurs(statement::ReplaceColumns replace) {
+    for (ColumnDefinition& column : replace.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
+    return Run(replace, resolver_);
+  }
+  AnyResult RunOurs(statement::AlterColumns alter) {
+    for (statement::AlteredColumn& column : alter.columns) {
+      if (!column.default_value) continue;
+      FRAZIL_ASSIGN(const auto found, resolver_.TryFind(alter.table));
+      const spec::Field* field =
+          found ? found->table->metadata()->schema()->FindFieldAnyCase(NameText(column.path)) : nullptr;
+      if (field != nullptr) FRAZIL_TRY(PlaceInZone(column.type.value_or(field->type), column.default_value));
+    }
+    return Run(alter, resolver_);
+  }
   template <typename Definition>
   AnyResult RunOurs(const Definition& definition) {
     return Run(definition, resolver_);
+  }
+
+  /// A default that is a moment without a zone means the session's zone, as literals of queries do.
+  Status PlaceInZone(const spec::Type& type, std::optional<Literal>& value) {
+    if (type.id() != spec::TypeId::kTimestampTz || !value || !value->text) return {};
+    const bool has_no_zone =
+        spec::ParseTimestamp(*value->text, spec::Precision::kMicros, spec::SeparatorRule::kAny, spec::OffsetRule::kNone)
+            .has_value();
+    if (!has_no_zone) return {};
+    FRAZIL_ASSIGN(auto rows, engine_->Run(fmt::format("SELECT epoch_us(CAST(CAST({} AS TIMESTAMP) AS TIMESTAMPTZ))",
+                                                      QuotedText(*value->text))));
+    FRAZIL_ASSIGN(const auto batch, rows->Next());
+    if (!batch || batch->num_rows() != 1 || batch->column(0)->type_id() != arrow::Type::INT64) return {};
+    const int64_t moment = static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(0);
+    value->text = spec::FormatTimestamp(moment, spec::Precision::kMicros, ' ') + "+00:00";
+    return {};
   }
 
   NameResolver resolver_;

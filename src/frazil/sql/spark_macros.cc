@@ -39,6 +39,8 @@ CREATE TEMP MACRO timestamp_micros(n) AS make_timestamp(CAST(n AS BIGINT)) AT TI
 CREATE TEMP MACRO locate(part, t) AS instr(t, part);
 CREATE TEMP MACRO substring_index(t, mark, n) AS
   array_to_string(CASE WHEN n > 0 THEN string_split(t, mark)[:n] WHEN n = 0 THEN [] ELSE string_split(t, mark)[n:] END, mark);
+CREATE TEMP MACRO initcap(t) AS array_to_string(
+  list_transform(string_split(lower(t), ' '), lambda w : upper(w[:1]) || w[2:]), ' ');
 CREATE TEMP MACRO space(n) AS repeat(' ', n);
 CREATE TEMP MACRO sha2(t, bits) AS
   CASE WHEN bits IN (0, 256) THEN sha256(t) ELSE error('sha2 knows 256 bits only: ' || bits) END;

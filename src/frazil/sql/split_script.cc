@@ -10,7 +10,8 @@ std::vector<ScriptStatement> SplitScript(std::string_view script) {
   std::vector<Token> tokens = Tokenize(script);
   size_t first = 0;  // token
   auto flush = [&](size_t end) {
-    while (first < end && IsBlank(tokens[first])) ++first;
+    // An open comment is kept: whoever runs it is told, and not that there is nothing more.
+    while (first < end && IsBlank(tokens[first]) && !tokens[first].is_open) ++first;
     size_t last = end;
     while (last > first && tokens[last - 1].kind == TokenKind::kSpace) --last;
     if (last > first) {

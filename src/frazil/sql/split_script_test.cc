@@ -32,5 +32,9 @@ TEST(SplitScript, SkipsCommentsInFrontOfAStatement) {
 
 TEST(SplitScript, AnOpenQuoteReachesToTheEnd) { EXPECT_EQ(Split("select 'a; b"), (Pieces{{"select 'a; b", 1}})); }
 
+TEST(SplitScript, AnOpenCommentIsNotNothing) {
+  EXPECT_EQ(Split("select 1; /* a; b"), (Pieces{{"select 1", 1}, {"/* a; b", 1}}));
+}
+
 }  // namespace
 }  // namespace frazil::sql

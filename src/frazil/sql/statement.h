@@ -29,7 +29,8 @@ struct CreateTableLike {
 };
 /// Recognised, not yet built.
 struct NotBuilt {
-  std::string what;  ///< "UPDATE", "CREATE VIEW", ...
+  std::string what;  ///< "CREATE VIEW", ...
+  std::string hint;  ///< what to do instead; may be empty
 };
 
 }  // namespace statement

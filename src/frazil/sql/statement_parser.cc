@@ -111,6 +111,20 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
            std::equal(expected.begin(), expected.end(), words.begin(),
                       [](const char* left, const std::string& right) { return right == left; });
   };
+  for (const char* word : {"BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"}) {
+    if (!starts({word}) || (words[0] == "START" && !starts({"START", "TRANSACTION"}))) continue;
+    return statement::NotBuilt{
+        words[0] == "START" ? "START TRANSACTION" : word,
+        "each statement is committed by itself; CALL system.rollback_to_snapshot takes one back"};
+  }
+  if (starts({"EXPLAIN"})) {
+    for (size_t i = 1; i < words.size() && i <= 2; ++i) {
+      for (const char* word : {"INSERT", "DELETE", "UPDATE", "MERGE", "CREATE", "REPLACE", "TRUNCATE"}) {
+        if (words[i] != word) continue;
+        return statement::NotBuilt{"EXPLAIN " + words[i], "EXPLAIN its query, a SELECT with the same WHERE"};
+      }
+    }
+  }
   if (starts({"ALTER", "VIEW"})) return statement::NotBuilt{"ALTER VIEW"};
   if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"}))
     return statement::NotBuilt{"CREATE VIEW"};

@@ -2,6 +2,7 @@
 
 #include "frazil/spec/ascii.h"
 #include "frazil/sql/engine.h"
+#include "frazil/sql/struct_members.h"
 #include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
@@ -78,6 +79,11 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   }
   const std::string to = spec::ToLower(*cast_type);
   if (from == to) return value;
+  if (const auto extra = FindExtraMember(from, column.type, column.name)) {
+    return tl::unexpected<Error>(
+        Error(ErrorCode::kInvalidArgument, fmt::format("no member of that name in {}: {}", table, *extra))
+            .WithHint("leave it out, or add it by ALTER TABLE ... ADD COLUMN"));
+  }
   const Family from_family = FamilyOf(from);
   const Family to_family = FamilyOf(to);
   const std::string cast = fmt::format("CAST({} AS {})", value, *cast_type);

@@ -1,7 +1,9 @@
 #include "frazil/sql/table_renderer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <optional>
 
 #include <arrow/record_batch.h>
 
@@ -10,6 +12,9 @@ namespace frazil::sql {
 namespace {
 
 constexpr size_t kMinColumnWidth = 5;
+/// Columns are left out before those that stay become narrower than this.
+constexpr size_t kReadableWidth = 10;
+constexpr size_t kReadablePath = 48;
 
 /// The code points of a text; bytes that are no UTF-8 stand for themselves.
 struct CodePoint {
@@ -62,6 +67,25 @@ std::string Shorten(const std::string& text, size_t width) {
     at += point.num_bytes;
   }
   return kept + "…";
+}
+
+/// The same for a path: its end says more than its beginning.
+std::string ShortenFront(const std::string& text, size_t width) {
+  size_t used = WidthOf(text);
+  if (used <= width) return text;
+  size_t at = 0;
+  while (at < text.size() && used + 1 > width) {
+    const CodePoint point = Decode(text, at);
+    used -= WidthOf(point.value);
+    at += point.num_bytes;
+  }
+  return "…" + text.substr(at);
+}
+
+bool IsPath(const std::string& text) {
+  const size_t scheme = text.find("://");
+  return text.find('\n') == std::string::npos &&
+         (text.starts_with('/') || (scheme != std::string::npos && scheme < 10));
 }
 
 /// Control characters would break the frame.
@@ -126,7 +150,7 @@ Result<Excerpt> ReadExcerpt(QueryResult& result, size_t max_rows) {
     excerpt.num_rows += count;
     for (auto& cell_row : cells) {
       Row row;
-      for (Cell& cell : cell_row) row.push_back(cell.is_null ? "NULL" : OneLine(cell.text));
+      for (Cell& cell : cell_row) row.push_back(cell.is_null ? "NULL" : std::move(cell.text));
       if (excerpt.head.size() < max_head) {
         excerpt.head.push_back(std::move(row));
       } else if (max_tail > 0) {
@@ -140,6 +164,8 @@ Result<Excerpt> ReadExcerpt(QueryResult& result, size_t max_rows) {
 class Box {
  public:
   Box(const std::vector<ResultColumn>& columns, Excerpt excerpt) : excerpt_(std::move(excerpt)) {
+    for (Row& row : excerpt_.head) row = OneLineEach(std::move(row));
+    for (Row& row : excerpt_.tail) row = OneLineEach(std::move(row));
     for (const ResultColumn& column : columns) {
       names_.push_back(OneLine(column.name));
       types_.push_back(column.type);
@@ -147,30 +173,34 @@ class Box {
     }
     for (size_t i = 0; i < names_.size(); ++i) {
       size_t width = std::max(WidthOf(names_[i]), std::min<size_t>(WidthOf(types_[i]), 20));
-      for (const Row& row : excerpt_.head) width = std::max(width, WidthOf(row[i]));
-      for (const Row& row : excerpt_.tail) width = std::max(width, WidthOf(row[i]));
+      size_t cells = 0;
+      bool has_paths = false;
+      const auto look = [&](const Row& row) {
+        cells = std::max(cells, WidthOf(row[i]));
+        has_paths = has_paths || IsPath(row[i]);
+      };
+      for (const Row& row : excerpt_.head) look(row);
+      for (const Row& row : excerpt_.tail) look(row);
+      width = std::max(width, cells);
       widths_.push_back(width);
       shown_.push_back(i);
+      // A number that is cut off is another number; of a path the file's name should stay.
+      const bool is_number = aligns_[i] == Align::kRight;
+      const size_t floor = is_number ? std::max(cells, kReadableWidth) : has_paths ? kReadablePath : kReadableWidth;
+      floors_.push_back(std::min(width, floor));
+      is_path_.push_back(has_paths);
     }
     size_t needed = WidthOf(Footer()) + 4;
     if (Total() < needed) widths_.back() += needed - Total();
   }
 
   void Fit(size_t max_width) {
-    while (Total() > max_width) {
-      auto widest = std::max_element(shown_.begin(), shown_.end(),
-                                     [&](size_t left, size_t right) { return widths_[left] < widths_[right]; });
-      if (widths_[*widest] > kMinColumnWidth * 2 || (shown_.size() <= 2 && widths_[*widest] > kMinColumnWidth)) {
-        size_t excess = Total() - max_width;
-        size_t floor = shown_.size() <= 2 ? kMinColumnWidth : kMinColumnWidth * 2;
-        widths_[*widest] =
-            std::max(floor, widths_[*widest] - std::min(excess, std::max<size_t>(1, widths_[*widest] / 4)));
-      } else if (shown_.size() > 2) {
-        shown_.erase(shown_.begin() + static_cast<ptrdiff_t>(shown_.size() / 2));
-      } else {
-        return;
-      }
+    const std::vector<size_t> natural = widths_;
+    while (!Shrink(max_width, floors_) && shown_.size() > 2) {
+      widths_ = natural;  // the others get what the column leaves
+      shown_.erase(shown_.begin() + static_cast<ptrdiff_t>(LeastWanted()));
     }
+    Shrink(max_width, std::vector<size_t>(widths_.size(), kMinColumnWidth));
   }
 
   std::string Draw() const {
@@ -196,8 +226,45 @@ class Box {
     return footer;
   }
 
+  /// Takes from the widest column again and again, from none below its floor. False: that is not enough.
+  bool Shrink(size_t max_width, const std::vector<size_t>& floors) {
+    while (Total() > max_width) {
+      const size_t excess = Total() - max_width;
+      std::optional<size_t> widest;
+      for (const size_t column : shown_) {
+        if (widths_[column] <= floors[column]) continue;
+        if (!widest || widths_[column] > widths_[*widest]) widest = column;
+      }
+      if (!widest) return false;
+      const size_t spare = widths_[*widest] - floors[*widest];
+      widths_[*widest] -= std::min({excess, spare, std::max<size_t>(1, widths_[*widest] / 8)});
+    }
+    return true;
+  }
+
+  /// The place among those shown of the column to leave out: the one nearest the middle, paths last.
+  size_t LeastWanted() const {
+    const size_t middle = shown_.size() / 2;
+    size_t best = middle;
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 1; i + 1 < shown_.size(); ++i) {
+      const size_t distance = (i > middle ? i - middle : middle - i) + (is_path_[shown_[i]] ? shown_.size() : 0);
+      if (distance < best_distance) {
+        best = i;
+        best_distance = distance;
+      }
+    }
+    return best;
+  }
+
   bool HasGap() const { return shown_.size() < names_.size(); }
-  size_t GapAfter() const { return (shown_.size() + 1) / 2; }  ///< shown columns before the ellipsis column
+  /// Shown columns before the ellipsis column, which stands for the first that are left out.
+  size_t GapAfter() const {
+    for (size_t i = 1; i < shown_.size(); ++i) {
+      if (shown_[i] != shown_[i - 1] + 1) return i;
+    }
+    return shown_.size();
+  }
 
   size_t Total() const {
     size_t total = 1;
@@ -221,9 +288,18 @@ class Box {
       if (HasGap() && i == GapAfter()) text += " … │";
       size_t column = shown_[i];
       text +=
-          " " + Pad(Shorten(row[column], widths_[column]), widths_[column], is_header ? align : aligns_[column]) + " │";
+          " " + Pad(Cut(row[column], column, is_header), widths_[column], is_header ? align : aligns_[column]) + " │";
     }
     return text + "\n";
+  }
+
+  std::string Cut(const std::string& text, size_t column, bool is_header) const {
+    return is_path_[column] && !is_header ? ShortenFront(text, widths_[column]) : Shorten(text, widths_[column]);
+  }
+
+  static Row OneLineEach(Row row) {
+    for (std::string& cell : row) cell = OneLine(cell);
+    return row;
   }
 
   Excerpt excerpt_;
@@ -231,8 +307,19 @@ class Box {
   std::vector<std::string> types_;
   std::vector<Align> aligns_;
   std::vector<size_t> widths_;
+  std::vector<size_t> floors_;  ///< how narrow a column may become while others can still be left out
+  std::vector<bool> is_path_;
   std::vector<size_t> shown_;
 };
+
+/// The text of a result that is one text of several lines, such as a plan or a statement; none for other results.
+std::optional<std::string> TextOfLines(const Excerpt& excerpt) {
+  constexpr size_t kMostColumns = 2;  // EXPLAIN says in front what the text is
+  if (excerpt.num_rows != 1 || excerpt.head.size() != 1) return std::nullopt;
+  const Row& row = excerpt.head[0];
+  if (row.size() > kMostColumns || row.back().find('\n') == std::string::npos) return std::nullopt;
+  return row.back();
+}
 
 }  // namespace
 
@@ -240,6 +327,7 @@ Result<std::string> RenderBox(QueryResult& result, int max_rows, int max_width) 
   std::vector<ResultColumn> columns = result.columns();
   if (columns.empty()) return std::string();
   FRAZIL_ASSIGN(Excerpt excerpt, ReadExcerpt(result, static_cast<size_t>(std::max(1, max_rows))));
+  if (const auto text = TextOfLines(excerpt)) return text->ends_with('\n') ? *text : *text + "\n";
   Box box(columns, std::move(excerpt));
   if (max_width > 0) box.Fit(static_cast<size_t>(max_width));
   return box.Draw();

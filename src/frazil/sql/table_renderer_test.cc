@@ -55,6 +55,37 @@ TEST(RenderBox, FitsTheTerminal) {
   EXPECT_THAT(text, testing::HasSubstr("…"));
 }
 
+TEST(RenderBox, PrintsOneTextOfSeveralLinesAsItIs) {
+  MadeUpTable table = Numbers(1);
+  table.rows[0][1] = TextDatum("CREATE TABLE t (\n  id bigint)");
+  EXPECT_EQ(Render(table, 10, 20), "CREATE TABLE t (\n  id bigint)\n");
+}
+
+TEST(RenderBox, CutsPathsInFrontAndNumbersNever) {
+  MadeUpTable table = Numbers(2);
+  table.columns[1].name = "file_path";
+  for (size_t i = 0; i < 3; ++i) table.columns.push_back(table.columns[0]);
+  for (auto& row : table.rows) {
+    row[1] = TextDatum("s3://bucket/a/long/way/down/to/the/table/data/00000-0-abc-00001.parquet");
+    row.insert(row.end(), 3, LongDatum(1234567890123));
+  }
+  const std::string text = Render(table, 10, 110);
+  EXPECT_THAT(text, testing::HasSubstr("table/data/00000-0-abc-00001.parquet │"));
+  EXPECT_THAT(text, testing::HasSubstr("│ …"));
+  EXPECT_THAT(text, testing::HasSubstr("│ 1234567890123 │ 1234567890123 │ 1234567890123 │"));
+}
+
+TEST(RenderBox, LeavesColumnsOutBeforeNoneCanBeRead) {
+  MadeUpTable table = Numbers(1);
+  for (size_t i = 0; i < 10; ++i) {
+    table.columns.push_back(table.columns[1]);
+    table.rows[0].push_back(TextDatum(std::string(40, 'x')));
+  }
+  const std::string text = Render(table, 10, 80);
+  EXPECT_THAT(text, testing::HasSubstr("12 columns (6 shown)"));
+  EXPECT_THAT(text, testing::HasSubstr(" xxxxxxxxx… │"));
+}
+
 TEST(RenderBox, CountsWideCharacters) {
   MadeUpTable table = Numbers(1);
   table.rows[0][1] = TextDatum("東京");

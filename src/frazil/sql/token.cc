@@ -16,6 +16,9 @@ bool IsNamePart(char letter) {
   return IsNameStart(letter) || std::isdigit(static_cast<unsigned char>(letter)) || letter == '$';
 }
 
+/// The end of a quote or comment that has none.
+constexpr size_t kOpen = std::string_view::npos;
+
 /// End of a text quoted by `quote` that starts at `from`; a doubled quote stays inside.
 size_t QuoteEnd(std::string_view sql, size_t from, char quote) {
   for (size_t i = from + 1; i < sql.size(); ++i) {
@@ -26,7 +29,7 @@ size_t QuoteEnd(std::string_view sql, size_t from, char quote) {
     }
     return i + 1;
   }
-  return sql.size();
+  return kOpen;
 }
 
 size_t BlockCommentEnd(std::string_view sql, size_t from) {
@@ -40,7 +43,7 @@ size_t BlockCommentEnd(std::string_view sql, size_t from) {
       if (--depth == 0) return i + 1;
     }
   }
-  return sql.size();
+  return kOpen;
 }
 
 /// End of $tag$...$tag$ that starts at `from`; `from` itself when it is no such quote.
@@ -51,7 +54,7 @@ size_t DollarEnd(std::string_view sql, size_t from) {
   if (tag_end > from + 1 && !IsNameStart(sql[from + 1])) return from;  // $1 is a parameter
   std::string_view tag = sql.substr(from, tag_end + 1 - from);
   size_t close = sql.find(tag, tag_end + 1);
-  return close == std::string_view::npos ? sql.size() : close + tag.size();
+  return close == std::string_view::npos ? kOpen : close + tag.size();
 }
 
 size_t NumberEnd(std::string_view sql, size_t from) {
@@ -114,13 +117,29 @@ std::vector<Token> Tokenize(std::string_view sql) {
         for (++end; end < sql.size() && sql[end] != '\''; ++end) {
           if (sql[end] == '\\') ++end;
         }
-        end = std::min(end + 1, sql.size());
+        end = end < sql.size() ? end + 1 : kOpen;
       }
     }
-    tokens.push_back({kind, sql.substr(at, end - at), at});
+    const bool is_open = end == kOpen;
+    if (is_open) end = sql.size();
+    tokens.push_back({kind, sql.substr(at, end - at), at, is_open});
     at = end;
   }
   return tokens;
+}
+
+Status CheckClosed(std::string_view sql) {
+  const std::vector<Token> tokens = Tokenize(sql);
+  if (tokens.empty() || !tokens.back().is_open) return {};
+  const Token& open = tokens.back();
+  const bool is_comment = open.kind == TokenKind::kComment;
+  // A back slash may have kept a quote inside, as our own grammars read texts.
+  if (!is_comment && sql.find("\\'") != std::string_view::npos) return {};
+  const char* what = is_comment ? "comment" : open.kind == TokenKind::kQuotedName ? "quoted name" : "quoted text";
+  const char* wanted = is_comment ? "*/" : open.text.front() == '"' ? "\"" : open.text.front() == '`' ? "`" : "'";
+  if (open.text.front() == '$') wanted = "the closing $...$";
+  return Fail(ErrorCode::kInvalidArgument, "{} without its end ({}) begins at {}", what, wanted,
+              PlaceOf(sql, open.offset));
 }
 
 std::string NameOf(const Token& token) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "frazil/base/result.h"
+
 namespace frazil::sql {
 
 enum class TokenKind {
@@ -22,10 +24,14 @@ struct Token {
   TokenKind kind = TokenKind::kSpace;
   std::string_view text;
   size_t offset = 0;
+  bool is_open = false;  ///< a quote or comment without its end; only the last token can be
 };
 
 /// Never fails: an open quote or comment reaches to the end of the text.
 std::vector<Token> Tokenize(std::string_view sql);
+
+/// kInvalidArgument with the place where it begins when a quote or comment of the text has no end.
+Status CheckClosed(std::string_view sql);
 
 /// Undoes the quotes of a name; a plain word as it is.
 std::string NameOf(const Token& token);

@@ -1,6 +1,9 @@
 #include "frazil/sql/write_parser.h"
 
+#include <algorithm>
+
 #include "frazil/sql/parse_tree.h"
+#include "frazil/sql/token.h"
 #include "frazil/sql/tree_reader.h"
 #include "frazil/sql/write_grammar.h"
 
@@ -126,9 +129,52 @@ Result<statement::Merge> MergeOf(const Node& node, const std::string& text) {
   return merge;
 }
 
+/// `WITH ... ` in front of a statement that writes: the offset of that statement. None: the text begins otherwise.
+std::optional<size_t> EndOfWith(const std::string& text) {
+  const std::vector<Token> tokens = Tokenize(text);
+  size_t at = 0;
+  const auto skip = [&] {
+    while (at < tokens.size() && IsBlank(tokens[at])) ++at;
+    return at < tokens.size();
+  };
+  if (!skip() || !IsWord(tokens[at], "with")) return std::nullopt;
+  int depth = 0;
+  for (++at; skip(); ++at) {
+    if (IsSymbol(tokens[at], "(")) ++depth;
+    if (IsSymbol(tokens[at], ")")) --depth;
+    if (depth != 0) continue;
+    for (const char* word : {"insert", "delete", "update", "merge"}) {
+      if (IsWord(tokens[at], word)) return tokens[at].offset;
+    }
+    if (IsWord(tokens[at], "select") || IsWord(tokens[at], "values") || IsWord(tokens[at], "from")) break;
+  }
+  return std::nullopt;
+}
+
+/// Spark lets the WITH of an INSERT stand in front of it; the query takes it.
+Result<std::optional<Statement>> ParseBehindWith(const std::string& text, size_t offset) {
+  std::string rest = text;  // places in messages stay right
+  std::replace_if(
+      rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(offset), [](char letter) { return letter != '\n'; },
+      ' ');
+  FRAZIL_ASSIGN(auto parsed, ParseWriteStatement(rest));
+  if (!parsed) return parsed;
+  auto* insert = std::get_if<statement::Insert>(&*parsed);
+  if (insert == nullptr) {
+    return tl::unexpected(
+        Error(ErrorCode::kNotSupported, "WITH in front of this statement at 1:1")
+            .WithHint("write it inside: ... WHERE id IN (WITH ... SELECT ...), MERGE ... USING (WITH ... SELECT ...)"));
+  }
+  const bool has_own = insert->source.size() > 4 && Lower(insert->source.substr(0, 4)) == "with";
+  insert->source = Trimmed(text.substr(0, offset)) +
+                   (has_own ? "\nSELECT * FROM (\n" + insert->source + "\n)" : "\n" + insert->source);
+  return parsed;
+}
+
 }  // namespace
 
 Result<std::optional<Statement>> ParseWriteStatement(const std::string& text) {
+  if (const auto offset = EndOfWith(text)) return ParseBehindWith(text, *offset);
   FRAZIL_ASSIGN(auto tree, (ParseTree<rule::whole_statement, rule::Selected>(text)));
   if (!tree) return std::optional<Statement>();
   const Node& node = *tree->children.at(0);
