@@ -68,6 +68,59 @@ def test_an_unknown_column_and_an_unknown_table_are_refused(users):
     assert "t.user" in get(users, "t.user", "--key", "app=1,user=b", check=False).stderr
 
 
+def test_names_are_found_as_in_sql(users):
+    assert rows_of(get(users, "t.users", "--key", "APP=1,User=b", "--columns", "V,_POS")) == [{"v": "1-b", "_pos": 4}]
+    assert rows_of(get(users, f"{users.catalog}.t.users", "--key", "app=1,user=b", "--columns", "v")) == [{"v": "1-b"}]
+    done = get(users, "t.users", "--key", "app=1,user=b", "--columns", "v,usr", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: no such column of t.users: 'usr' (did you mean user?)"), done.stderr
+
+
+@pytest.mark.parametrize("type, sql, key", [
+    ("uuid", "'0192f0c1-2b3c-7d4e-8f90-a1b2c3d4e5f6'", "0192f0c1-2b3c-7d4e-8f90-a1b2c3d4e5f6"),
+    ("time", "TIME '12:34:56.789012'", "12:34:56.789012"),
+    ("timestamp_ns", "TIMESTAMP_NS '2024-02-29 12:00:00.123456789'", "'2024-02-29 12:00:00.123456789'"),
+    ("timestamptz_ns", "TIMESTAMP_NS '2024-02-29 12:00:00.123456789'", "'2024-02-29 13:00:00.123456789+01:00'"),
+    ("fixed(3)", "'\\x00\\xFF\\x10'::BLOB", "0x00ff10"),
+    ("decimal(38, 10)", "-0.0000000001", "-1E-10"),
+    ("boolean", "true", "true"),
+])
+def test_keys_of_every_type_are_found_through_the_index_and_without(home, type, sql, key):
+    home.sql(f"CREATE NAMESPACE t; CREATE TABLE t.x (k {type} not null, v string) USING iceberg TBLPROPERTIES ('format-version' = '3')")
+    home.sql("ALTER TABLE t.x SET IDENTIFIER FIELDS k")
+    home.sql(f"INSERT INTO t.x VALUES ({sql}, 'found')")
+    for at_hand in (False, True):
+        if at_hand:
+            home.run("index", "rebuild", "t.x")
+        explain = "".join(str(row) for row in home.sql(f"EXPLAIN SELECT * FROM t.x WHERE k = {sql}"))
+        assert ("Key index lookup" in explain) == at_hand, explain
+        assert rows_of(get(home, "t.x", "--key", f"k={key}", "--columns", "v")) == [{"v": "found"}]
+        assert home.sql(f"SELECT v FROM t.x WHERE k = {sql}") == [{"v": "found"}]
+        printed = home.run("get", "t.x", "--key", f"k={key}", "-o", "jsonl").stdout
+        again = json.loads(printed)["k"]
+        if isinstance(again, str) and type != "fixed(3)":
+            assert rows_of(get(home, "t.x", "--key", f"k='{again}'", "--columns", "v")) == [{"v": "found"}]
+    home.run("index", "verify", "t.x")
+
+
+@pytest.mark.parametrize("condition, found", [
+    ("b AND n = 1", ["t1"]), ("NOT b AND n IN (1, 2)", ["f1", "f2"]), ("b = true AND n = 2", ["t2"]),
+    ("(b, n) = (true, 1)", ["t1"]), ("(b, n) IN ((true, 1), (false, 2))", ["f2", "t1"]), ("(n, b) = (2, false)", ["f2"]),
+    ("(b AND n = 1) OR (NOT b AND n = 2)", ["f2", "t1"]), ("n = 1 AND (b OR NOT b)", ["f1", "t1"]),
+    ("(b, n) = (true, NULL)", []), ("(b, n) = (true, 7)", []),
+])
+def test_sql_names_whole_keys_in_many_ways(home, condition, found):
+    home.sql("CREATE NAMESPACE t; CREATE TABLE t.x (b boolean not null, n bigint not null, v string) USING iceberg "
+             "TBLPROPERTIES ('format-version' = '3')")
+    home.sql("ALTER TABLE t.x SET IDENTIFIER FIELDS b, n")
+    home.sql("INSERT INTO t.x VALUES (true, 1, 't1'), (true, 2, 't2'), (false, 1, 'f1'), (false, 2, 'f2'), (true, 3, 't3')")
+    home.run("index", "rebuild", "t.x")
+    query = f"SELECT v FROM t.x WHERE {condition}"
+    assert sorted(row["v"] for row in home.sql(query)) == found
+    explain = "".join(str(row) for row in home.sql(f"EXPLAIN {query}"))
+    assert "Key index lookup" in explain or "NULL" in condition, explain
+
+
 def test_the_newest_row_comes_with_an_index_and_after_every_change(users):
     users.run("index", "rebuild", "t.users")
     key = ("t.users", "--key", "app=1,user=b", "--columns", "v")

@@ -1,7 +1,11 @@
 #include "frazil/cli/key_text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 
+#include "frazil/spec/ascii.h"
 #include "frazil/spec/single_value.h"
 
 namespace frazil::cli {
@@ -71,6 +75,46 @@ class Words {
   bool has_more_ = true;
 };
 
+/// A name as SQL finds it: as it is written, else whatever its case is. None: not there, or in several cases.
+std::optional<std::string> FindName(const std::string& wanted, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, wanted) != names.end()) return wanted;
+  const auto is_alike = [&](const std::string& name) { return spec::EqualsAnyCase(name, wanted); };
+  if (std::ranges::count_if(names, is_alike) != 1) return std::nullopt;
+  return *std::ranges::find_if(names, is_alike);
+}
+
+/// "-0.00012" of "-1.2E-4", as decimals are printed and written elsewhere. None: not of that form, or too long for any decimal.
+std::optional<std::string> WithoutExponent(std::string_view text) {
+  const size_t e = text.find_first_of("eE");
+  if (e == std::string_view::npos) return std::nullopt;
+  std::string_view exponent_text = text.substr(e + 1);
+  if (exponent_text.starts_with('+')) exponent_text.remove_prefix(1);
+  int exponent = 0;
+  const auto [end, failed] =
+      std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
+  constexpr int kMostDigits = 100;
+  if (failed != std::errc() || end != exponent_text.data() + exponent_text.size() || std::abs(exponent) > kMostDigits) {
+    return std::nullopt;
+  }
+  std::string_view mantissa = text.substr(0, e);
+  std::string sign;
+  if (mantissa.starts_with('-') || mantissa.starts_with('+')) {
+    sign = mantissa.substr(0, 1);
+    mantissa.remove_prefix(1);
+  }
+  std::string digits(mantissa);
+  const size_t point = std::min(digits.find('.'), digits.size());
+  if (point < digits.size()) digits.erase(point, 1);
+  if (digits.empty()) return std::nullopt;
+  // Where the point stands in the digits.
+  int at = static_cast<int>(point) + exponent;
+  if (at <= 0) digits.insert(0, static_cast<size_t>(1 - at), '0'), at = 1;
+  if (at > static_cast<int>(digits.size())) digits.append(static_cast<size_t>(at) - digits.size(), '0');
+  std::string fraction = digits.substr(static_cast<size_t>(at));
+  while (fraction.ends_with('0')) fraction.pop_back();
+  return sign + digits.substr(0, static_cast<size_t>(at)) + (fraction.empty() ? "" : "." + fraction);
+}
+
 std::string FieldNames(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 }  // namespace
@@ -99,21 +143,23 @@ Result<std::vector<KeyValue>> KeyOf(const std::vector<KeyPart>& parts, const spe
   std::vector<std::string> missing = names;
   std::vector<KeyValue> key;
   for (const KeyPart& part : parts) {
-    if (std::ranges::find(names, part.name) == names.end()) {
+    const std::optional<std::string> name = FindName(part.name, names);
+    if (!name) {
       const std::string nearest = spec::NearestName(part.name, names);
       return tl::unexpected(
           Error(ErrorCode::kInvalidArgument, fmt::format("not an identifier field of {}: '{}'", table, part.name))
               .WithHint(nearest.empty() ? "its identifier fields: " + FieldNames(names)
                                         : "did you mean " + nearest + "?"));
     }
-    if (std::erase(missing, part.name) == 0) {
-      return Fail(ErrorCode::kInvalidArgument, "key of {} names a field twice: '{}'", table, part.name);
+    if (std::erase(missing, *name) == 0) {
+      return Fail(ErrorCode::kInvalidArgument, "key of {} names a field twice: '{}'", table, *name);
     }
-    const spec::Field& field = *schema.FindField(part.name);
-    auto value = spec::ParseValue(field.type, part.value);
+    const spec::Field& field = *schema.FindField(*name);
+    auto value = spec::ParseValue(field.type, field.type.id() == spec::TypeId::kDecimal
+                                                  ? WithoutExponent(part.value).value_or(part.value)
+                                                  : part.value);
     if (!value || spec::IsNull(*value)) {
-      return Fail(ErrorCode::kInvalidArgument, "not a value of {} {}: '{}'", field.type.ToString(), part.name,
-                  part.value);
+      return Fail(ErrorCode::kInvalidArgument, "not a value of {} {}: '{}'", field.type.ToString(), *name, part.value);
     }
     key.push_back({field, *std::move(value)});
   }

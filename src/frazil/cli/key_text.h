@@ -28,6 +28,7 @@ struct KeyValue {
 
 /// The parts as values of all identifier fields of `schema`, each once, in the order of the parts. kInvalidArgument
 /// naming the table and what is missing, unknown (with the nearest name), repeated, or not a value of the field's type.
+/// Names are found as in SQL, whatever their case; decimals may have an exponent, as they are printed where they are small.
 Result<std::vector<KeyValue>> KeyOf(const std::vector<KeyPart>& parts, const spec::Schema& schema,
                                     const std::string& table);
 

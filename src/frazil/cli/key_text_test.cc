@@ -47,6 +47,13 @@ TEST_F(KeyOfTest, ValuesAreOfTheColumnsType) {
   EXPECT_EQ(Value(Type::Primitive(TypeId::kInt), "-7"), "-7");
   EXPECT_EQ(Value(Type::Primitive(TypeId::kBoolean), "TRUE"), "true");
   EXPECT_EQ(Value(Type::DecimalOf(9, 2), "1.5"), "1.50");
+  EXPECT_EQ(Value(Type::DecimalOf(38, 10), "-1E-10"), "-0.0000000001");
+  EXPECT_EQ(Value(Type::DecimalOf(9, 2), "1.25e+3"), "1250.00");
+  EXPECT_EQ(Value(Type::DecimalOf(9, 2), ".5E1"), "5.00");
+  EXPECT_EQ(Value(Type::DecimalOf(9, 2), "0E-10"), "0.00");
+  for (const char* wrong : {"1E-3", "1E9", "E5", "1E", "1E99999999999", "1e2x", "-"}) {
+    EXPECT_EQ(Value(Type::DecimalOf(9, 2), wrong), fmt::format("not a value of decimal(9, 2) k: '{}'", wrong));
+  }
   EXPECT_EQ(Value(Type::Primitive(TypeId::kDate), "2024-02-29"), "2024-02-29");
   EXPECT_EQ(Value(Type::Primitive(TypeId::kTimestampTz), "2024-02-29T01:00:00+01:00"), "2024-02-29 00:00:00+00:00");
   EXPECT_EQ(Value(Type::Primitive(TypeId::kUuid), "00000000-0000-0000-0000-0000000000ff"),
@@ -65,6 +72,9 @@ TEST_F(KeyOfTest, EveryIdentifierFieldMustBeThereOnce) {
                                 {"name", Type::Primitive(TypeId::kString)}},
                                {1, 2});
   EXPECT_THAT(KeyOf({{"number", "1"}, {"region", "eu"}}, *schema, "db.t"), IsOk());
+  EXPECT_THAT(KeyOf({{"NUMBER", "1"}, {"Region", "eu"}}, *schema, "db.t"), IsOk());
+  EXPECT_THAT(KeyOf({{"NUMBER", "1"}, {"number", "1"}, {"region", "eu"}}, *schema, "db.t"),
+              IsError(ErrorCode::kInvalidArgument, "names a field twice: 'number'"));
   EXPECT_THAT(KeyOf({{"number", "1"}}, *schema, "db.t"),
               IsError(ErrorCode::kInvalidArgument, "key of db.t lacks identifier field: region"));
   EXPECT_THAT(KeyOf({}, *schema, "db.t"),

@@ -43,6 +43,7 @@ class Translator {
         if (lower && upper) return Expression::And(*lower, *upper);
         return lower ? lower : upper;
       }
+      case ExpressionClass::BOUND_COLUMN_REF: return Truth(filter, true);
       case ExpressionClass::BOUND_OPERATOR: return Operator(filter.Cast<duckdb::BoundOperatorExpression>());
       case ExpressionClass::BOUND_FUNCTION: return Function(filter.Cast<duckdb::BoundFunctionExpression>());
       default: return std::nullopt;
@@ -72,7 +73,45 @@ class Translator {
     return FromDuckValue(field.type, expression.Cast<duckdb::BoundConstantExpression>().value);
   }
 
+  /// A boolean column alone, or NOT of one.
+  Translated Truth(const duckdb::Expression& expression, bool is_true) const {
+    const spec::Field* field = Column(expression);
+    if (field == nullptr || field->type.id() != spec::TypeId::kBoolean) return std::nullopt;
+    return Expression::Compare(Op::kEq, field->id, field->type, spec::Value(is_true));
+  }
+
+  /// The members of a row value, `(a, b)`; none: it is something else.
+  static const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>* RowOf(const duckdb::Expression& expression) {
+    if (expression.GetExpressionClass() != ExpressionClass::BOUND_FUNCTION) return nullptr;
+    const auto& function = expression.Cast<duckdb::BoundFunctionExpression>();
+    return function.function.name == "row" ? &function.children : nullptr;
+  }
+
+  /// `(a, b) = (1, 'x')`: each of the equalities that we understand.
+  Translated RowEquals(const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& row,
+                       const duckdb::Expression& other) const {
+    if (other.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) return std::nullopt;
+    const duckdb::Value& constant = other.Cast<duckdb::BoundConstantExpression>().value;
+    if (constant.IsNull() || constant.type().id() != duckdb::LogicalTypeId::STRUCT) return std::nullopt;
+    const duckdb::vector<duckdb::Value>& values = duckdb::StructValue::GetChildren(constant);
+    if (values.size() != row.size()) return std::nullopt;
+    Translated result;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const spec::Field* field = Column(*row[i]);
+      if (field == nullptr || values[i].IsNull() || values[i].type() != row[i]->return_type) continue;
+      auto value = FromDuckValue(field->type, values[i]);
+      if (!value) continue;
+      ExpressionPtr equal = Expression::Compare(Op::kEq, field->id, field->type, *std::move(value));
+      result = result ? Expression::And(*result, std::move(equal)) : std::move(equal);
+    }
+    return result;
+  }
+
   Translated Compare(ExpressionType type, const duckdb::Expression& left, const duckdb::Expression& right) const {
+    if (type == ExpressionType::COMPARE_EQUAL) {
+      if (const auto* row = RowOf(left)) return RowEquals(*row, right);
+      if (const auto* row = RowOf(right)) return RowEquals(*row, left);
+    }
     const spec::Field* field = Column(left);
     const duckdb::Expression* other = &right;
     if (field == nullptr) {
@@ -125,7 +164,9 @@ class Translator {
         bool is_null = expression.GetExpressionType() == ExpressionType::OPERATOR_IS_NULL;
         return Expression::Unary(is_null ? Op::kIsNull : Op::kNotNull, field->id, field->type);
       }
+      case ExpressionType::OPERATOR_NOT: return Truth(*children[0], false);
       case ExpressionType::COMPARE_IN: {
+        if (const auto* row = RowOf(*children[0])) return RowIn(*row, children);
         const spec::Field* field = Column(*children[0]);
         if (field == nullptr) return std::nullopt;
         std::vector<spec::Value> values;
@@ -138,6 +179,17 @@ class Translator {
       }
       default: return std::nullopt;  // NOT of something weakened would lose rows
     }
+  }
+
+  Translated RowIn(const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& row,
+                   const duckdb::vector<duckdb::unique_ptr<duckdb::Expression>>& children) const {
+    Translated result;
+    for (size_t i = 1; i < children.size(); ++i) {
+      Translated equal = RowEquals(row, *children[i]);
+      if (!equal) return std::nullopt;
+      result = result ? Expression::Or(*result, *equal) : equal;
+    }
+    return result;
   }
 
   Translated Function(const duckdb::BoundFunctionExpression& function) const {

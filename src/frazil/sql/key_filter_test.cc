@@ -58,6 +58,24 @@ TEST(KeyFilter, SeveralConditionsOfAFieldAreAnUpperBound) {
   EXPECT_THAT(Keys(Expression::And(A(2), AIn({1, 2})), {1}), UnorderedElementsAre("2"));
 }
 
+TEST(KeyFilter, AnOrOfKeysNamesThemAll) {
+  const auto key = [](int64_t a, const std::string& b) { return Expression::And(A(a), B(b)); };
+  const ExpressionPtr two = Expression::Or(key(1, "x"), key(2, "y"));
+  EXPECT_THAT(Keys(two, {1, 2}), UnorderedElementsAre("1,x", "2,y"));
+  EXPECT_THAT(Keys(Expression::Or(two, Expression::And(AIn({3, 4}), B("z"))), {1, 2}),
+              UnorderedElementsAre("1,x", "2,y", "3,z", "4,z"));
+  EXPECT_THAT(Keys(Expression::And(Expression::Or(A(1), A(2)), B("x")), {1, 2}), UnorderedElementsAre("1,x", "2,x"));
+  EXPECT_THAT(Keys(Expression::And(Expression::Or(B("x"), A(7)), key(1, "x")), {1, 2}),
+              UnorderedElementsAre("1,x", "1,x"));  // one that comes twice is looked up once
+  EXPECT_THAT(Keys(Expression::Or(key(1, "x"), A(2)), {1, 2}), UnorderedElementsAre("none"));
+  EXPECT_THAT(Keys(Expression::Or(two, Expression::Unary(Op::kNotNull, FieldId(9), kLong)), {1, 2}),
+              UnorderedElementsAre("none"));
+  EXPECT_THAT(Keys(two, {1, 2}, 1), UnorderedElementsAre("none"));
+  ExpressionPtr many = key(0, "x");
+  for (int64_t i = 1; i < 1'000; ++i) many = Expression::Or(many, key(i, "x"));
+  EXPECT_EQ(Keys(many, {1, 2}, 1'000).size(), 1'000u);
+}
+
 TEST(KeyFilter, LeavesOtherFiltersToTheScan) {
   EXPECT_THAT(Keys(Expression::True(), {1}), UnorderedElementsAre("none"));
   EXPECT_THAT(Keys(A(1), {1, 2}), UnorderedElementsAre("none"));
