@@ -68,6 +68,14 @@ def expected(*batches):
     return sorted((key, value["v"]) for key, value in last.items() if value is not None)
 
 
+def explain(home, query):
+    return "".join(str(row) for row in home.sql(f"EXPLAIN {query}"))
+
+
+def folder_files(home):
+    return {path.name: path.read_bytes() for path in index_folder(home).iterdir() if path.name != "lock"}
+
+
 @contextlib.contextmanager
 def holder(home):
     """An ingest that waits for its input, and so holds the index."""
@@ -124,6 +132,79 @@ def test_the_index_tells_how_far_behind_it_is_and_catches_up(home):
     assert status(home)["snapshots_behind"] == 0
     assert rows(home) == sorted([(i, "a") for i in range(10) if i != 3] + [(3, "d"), (10, "c")])
     verify(home)
+
+
+def test_a_table_without_identifier_fields_cannot_have_an_index_and_stays_as_it_is(home):
+    home.run("sql", "-e", f"CREATE NAMESPACE t; CREATE TABLE t.x ({COLUMNS}) USING iceberg")
+    before = home.metadata_location("t.x")
+    done = home.run("index", "rebuild", "t.x", check=False)
+    assert done.returncode == 1 and "no identifier fields" in done.stderr and "SET IDENTIFIER FIELDS" in done.stderr, done.stderr
+    assert home.metadata_location("t.x") == before
+    assert not index_folder(home).exists()
+    assert "no identifier fields" in home.run("index", "status", "t.x").stderr
+
+
+def test_tables_are_named_as_in_sql(home):
+    ingest(home, [upsert({"id": 1}, v="a")])
+    full = f"{home.catalog}.t.x"
+    assert json.loads(home.run("index", "status", full, "-o", "json").stdout) == [status(home)]
+    home.run("index", "rebuild", full)
+    assert "is right" in home.run("index", "verify", full).stderr
+    assert home.run("index", "status", "nowhere.t.x", check=False).returncode == 1
+
+
+def test_status_tells_keys_and_bytes_for_each(home):
+    ingest(home, [upsert({"id": i}, v="a") for i in range(50)])
+    ingest(home, [upsert({"id": i}, v="b") for i in range(20)] + [tombstone({"id": 49})])
+    found = status(home)
+    assert found["keys"] == 49 and found["entries"] >= 49
+    assert float(found["bytes_per_key"]) == pytest.approx(found["run_bytes"] / 49, abs=0.1)
+
+
+def test_the_index_of_a_running_first_pipeline_is_on_disk_with_its_first_commit(home):
+    command = ingest_command("-", "--commit-every", "2")
+    process = subprocess.Popen([needed("FRAZIL_BIN"), *command], env=home.environment(), cwd=home.folder, text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        process.stdin.write("".join(json.dumps(upsert({"id": i}, v="a")) + "\n" for i in range(5)))
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while True:
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            with contextlib.suppress(Exception):
+                if status(home)["state"] == "whole" and status(home)["keys"]:
+                    break
+            time.sleep(0.05)
+        assert status(home)["locked_by"].startswith(f"process {process.pid} ")
+        # What came since is followed in memory.
+        assert "Key index lookup" in explain(home, "SELECT * FROM t.x WHERE id = 1")
+        assert [row["v"] for row in home.sql("SELECT v FROM t.x WHERE id = 1")] == ["a"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_readers_find_the_index_beside_a_writer_that_commits_more_than_they_would_follow(home):
+    commits = 150  # of a file each; a reader follows 122
+    process = subprocess.Popen([needed("FRAZIL_BIN"), *ingest_command("-", "--commit-every", "1")], env=home.environment(), cwd=home.folder,
+                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        process.stdin.write("".join(json.dumps(upsert({"id": i}, v=f"{i}")) + "\n" for i in range(commits + 1)))
+        process.stdin.flush()
+        deadline = time.monotonic() + 100
+        while True:
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            with contextlib.suppress(Exception):
+                if home.sql("SELECT count(*) AS n FROM t.x")[0]["n"] >= commits:
+                    break
+            time.sleep(0.2)
+        assert "Key index lookup" in explain(home, f"SELECT * FROM t.x WHERE id = {commits - 1}")
+        assert [row["v"] for row in home.sql(f"SELECT v FROM t.x WHERE id = {commits - 1}")] == [f"{commits - 1}"]
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_second_process_is_refused_by_name_while_status_and_queries_work(home):
@@ -228,6 +309,54 @@ def test_a_damaged_run_is_said_and_read_from_the_table_again(home, how):
     verify(home)
 
 
+@pytest.mark.parametrize("how", ["gone", "cut", "page"])
+def test_readers_warn_of_a_damaged_index_once_and_scan(home, how):
+    ingest(home, [upsert({"id": i}, v=f"{i}") for i in range(40)])
+    damage_runs(home, how)
+    assert status(home)["state"] == ("whole" if how == "page" else "damaged")
+    if how != "page":
+        assert "run-" in status(home)["reason"]
+    before = folder_files(home)
+    done = home.run("sql", "-q", "-o", "jsonl", "-e", "; ".join(f"SELECT v FROM t.x WHERE id = {i}" for i in (3, 3, 3)))
+    assert [json.loads(line)["v"] for line in done.stdout.splitlines()] == ["3"] * 3
+    assert done.stderr.count("the key index cannot be used") == 1 and "run-" in done.stderr, done.stderr
+    assert "Key index lookup" not in explain(home, "SELECT * FROM t.x WHERE id = 3")
+    assert home.run("get", "t.x", "--key", "id=3", "-o", "csv").stdout == "id,v\n3,3\n"
+    home.run("sql", "-e", "DELETE FROM t.x WHERE id = 3; UPDATE t.x SET v = 'new' WHERE id = 4")
+    assert rows(home) == sorted([(i, f"{i}") for i in range(40) if i not in (3, 4)] + [(4, "new")])
+    assert folder_files(home) == before  # a reader mends nothing
+    done = home.run("index", "verify", "t.x", check=False)
+    assert done.returncode == 1 and ("from the table again" if how != "page" else "frazil index rebuild") in done.stderr, done.stderr
+    if how == "page":
+        home.run("index", "rebuild", "t.x")
+    verify(home)
+    assert "Key index lookup" in explain(home, "SELECT * FROM t.x WHERE id = 5")
+
+
+def test_update_and_delete_by_key_go_through_the_index(home):
+    ingest(home, [upsert({"id": i}, v="a") for i in range(10)])
+    for statement in ("UPDATE t.x SET v = 'b' WHERE id = 3", "DELETE FROM t.x WHERE id IN (4, 5)"):
+        done = home.run("--log-level", "info", "sql", "-e", statement)
+        assert "t.x: using the key index" in done.stderr, done.stderr
+    assert rows(home) == [(i, "b" if i == 3 else "a") for i in range(10) if i not in (4, 5)]
+    verify(home)
+
+
+def test_readers_follow_a_rollback_and_an_expiry(home):
+    ingest(home, [upsert({"id": i}, v="a") for i in range(10)])
+    first = head(home)
+    ingest(home, [upsert({"id": 1}, v="b"), tombstone({"id": 2})])
+    home.sql(f"CALL system.rollback_to_snapshot('t.x', {first})")
+    look_up = "SELECT v FROM t.x WHERE id IN (1, 2)"
+    assert "Key index lookup" in explain(home, look_up)
+    assert [row["v"] for row in home.sql(look_up)] == ["a", "a"]
+    home.sql("INSERT INTO t.x VALUES (20, 'c')")
+    home.sql("CALL system.expire_snapshots(table => 't.x', older_than => now(), retain_last => 1)")
+    assert status(home)["snapshot_id"] not in [snapshot["snapshot-id"] for snapshot in home.metadata("t.x")["snapshots"]]
+    assert "Key index lookup" in explain(home, look_up)
+    assert [row["v"] for row in home.sql("SELECT v FROM t.x WHERE id IN (1, 2, 20)")] == ["a", "a", "c"]
+
+
 def test_a_damaged_manifest_or_one_of_another_table_is_said_and_built_again(home):
     first, second, third = list(change(1)), list(change(2)), list(change(3))
     ingest(home, first)
@@ -266,6 +395,16 @@ def test_rebuild_begins_from_nothing_and_gives_the_same_answers(home):
     assert status(home)["entries"] == after["entries"]
     ingest(home, second)
     assert rows(home) == expected(first, second)
+    verify(home)
+
+
+@pytest.mark.parametrize("options", [("--memory-limit", "many"), ("--threads", "none")])
+def test_a_rebuild_that_cannot_begin_leaves_the_index_whole(home, options):
+    ingest(home, list(change(1)))
+    before = folder_files(home)
+    done = home.run(*options, "index", "rebuild", "t.x", check=False)
+    assert done.returncode in (1, 2) and options[1] in done.stderr, done.stderr
+    assert folder_files(home) == before
     verify(home)
 
 

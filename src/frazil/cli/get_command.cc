@@ -4,9 +4,12 @@
 
 #include "frazil/cli/commands.h"
 #include "frazil/cli/key_text.h"
+#include "frazil/cli/named_table.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
+#include "frazil/spec/ascii.h"
 #include "frazil/spec/hex.h"
+#include "frazil/spec/ids.h"
 #include "frazil/spec/single_value.h"
 
 namespace frazil::cli {
@@ -75,17 +78,30 @@ std::string QueryOf(const catalog::TableName& table, const std::vector<std::stri
                      fmt::join(conditions, " AND "));
 }
 
-/// The catalog that holds the table, and its name there: the first level may be a catalog's name, as in SQL.
 Result<spec::SchemaPtr> LoadSchema(Context& context, const catalog::TableName& name) {
-  FRAZIL_ASSIGN(const auto catalogs, context.catalogs());
-  if (const auto named = catalogs.find(name.levels.front()); named != catalogs.end() && name.levels.size() > 1) {
-    FRAZIL_ASSIGN(const auto loaded,
-                  named->second->LoadTable({{name.levels.begin() + 1, name.levels.end()}, name.name}));
-    return loaded.metadata->schema();
-  }
-  FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, context.default_catalog());
-  FRAZIL_ASSIGN(const auto loaded, catalog->LoadTable(name));
+  FRAZIL_ASSIGN(const NamedTable table, FindNamedTable(context, name));
+  FRAZIL_ASSIGN(const auto loaded, table.catalog->LoadTable(table.name));
   return loaded.metadata->schema();
+}
+
+Status CheckColumns(const std::vector<std::string>& columns, const spec::Schema& schema, const std::string& table) {
+  std::vector<std::string> names{"_file",
+                                 "_pos",
+                                 "_spec_id",
+                                 "_partition",
+                                 "_deleted",
+                                 spec::kRowIdColumn,
+                                 spec::kLastUpdatedSequenceNumberColumn};
+  for (const spec::Field& field : schema.fields()) names.push_back(field.name);
+  for (const std::string& column : columns) {
+    const auto is_it = [&](const std::string& name) { return spec::EqualsAnyCase(name, column); };
+    if (column == "*" || std::ranges::any_of(names, is_it)) continue;
+    Error error(ErrorCode::kInvalidArgument, fmt::format("no such column of {}: '{}'", table, column));
+    const std::string nearest = spec::NearestName(column, names);
+    return tl::unexpected(nearest.empty() ? std::move(error)
+                                          : std::move(error).WithHint("did you mean " + nearest + "?"));
+  }
+  return {};
 }
 
 Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
@@ -94,6 +110,7 @@ Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
   FRAZIL_ASSIGN(const spec::SchemaPtr schema, LoadSchema(context, name));
   FRAZIL_ASSIGN(const std::vector<KeyPart> parts, ParseKeyText(options.key));
   FRAZIL_ASSIGN(const std::vector<KeyValue> key, KeyOf(parts, *schema, name.ToString()));
+  FRAZIL_TRY(CheckColumns(options.columns, *schema, name.ToString()));
   FRAZIL_ASSIGN(const std::unique_ptr<sql::Session> session, context.NewSession());
   FRAZIL_ASSIGN(std::unique_ptr<sql::QueryResult> result, session->Execute(QueryOf(name, options.columns, key)));
   FRAZIL_ASSIGN(const std::unique_ptr<RowsAtHand> rows, RowsAtHand::Read(std::move(result)));

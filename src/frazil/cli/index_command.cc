@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include "frazil/cli/commands.h"
+#include "frazil/cli/named_table.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/progress_mode.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
-#include "frazil/index/index_directory.h"
+#include "frazil/index/canonical_key.h"
 #include "frazil/index/index_status.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/key_seed.h"
@@ -17,12 +18,6 @@
 
 namespace frazil::cli {
 namespace {
-
-Result<table::Table> LoadTable(Context& context, const std::string& text) {
-  FRAZIL_ASSIGN(const catalog::TableName name, catalog::TableName::Parse(text));
-  FRAZIL_ASSIGN(std::shared_ptr<catalog::Catalog> catalog, context.default_catalog());
-  return table::Table::Load(std::move(catalog), name);
-}
 
 // ---- status
 
@@ -60,10 +55,14 @@ sql::MadeUpTable StatusTable(const std::string& table, const std::string& direct
   if (status.snapshot_id) snapshot_id = status.snapshot_id->value();
   add("snapshot_id", spec::Type::Primitive(spec::TypeId::kLong), sql::OptionalLongDatum(snapshot_id));
   add("snapshots_behind", spec::Type::Primitive(spec::TypeId::kLong), sql::OptionalLongDatum(status.snapshots_behind));
+  const auto bytes_per = [&](const char* name, int64_t count) {
+    const double bytes = static_cast<double>(status.run_bytes) / static_cast<double>(std::max<int64_t>(count, 1));
+    text(name, count == 0 ? "" : fmt::format("{:.1f}", bytes));
+  };
+  number("keys", status.num_live_rows);
+  bytes_per("bytes_per_key", status.num_live_rows);
   number("entries", status.num_entries);
-  text("bytes_per_entry", status.num_entries == 0 ? ""
-                                                  : fmt::format("{:.1f}", static_cast<double>(status.run_bytes) /
-                                                                              static_cast<double>(status.num_entries)));
+  bytes_per("bytes_per_entry", status.num_entries);
   number("run_bytes", status.run_bytes);
   number("runs", status.num_runs);
   number("shards", status.num_shards);
@@ -77,16 +76,24 @@ Result<ExitCode> ShowStatus(Context& context, const std::string& name) {
   FRAZIL_ASSIGN(OutputFormat format, ParseOutputFormat(context.options().output));
   // One row of many columns: people read it downwards.
   if (context.options().output.empty() && isatty(STDOUT_FILENO)) format = OutputFormat::kVertical;
-  FRAZIL_ASSIGN(const table::Table table, LoadTable(context, name));
+  FRAZIL_ASSIGN(const table::Table table, LoadNamedTable(context, name));
   FRAZIL_ASSIGN(const Config* config, context.config());
   const std::string directory = KeyIndexFolder(*config, *table.metadata());
   FRAZIL_ASSIGN(const index::IndexFolderStatus status, index::ReadIndexFolderStatus(directory, *table.metadata()));
   FRAZIL_ASSIGN(const std::unique_ptr<sql::QueryResult> result,
                 sql::TableResult(StatusTable(table.name().ToString(), directory, status)));
   FRAZIL_TRY(WriteResult(*result, format, context.options().quiet));
-  if (status.state == index::IndexFolderStatus::State::kNone) {
+  if (table.metadata()->schema()->identifier_field_ids().empty()) {
+    context.Say(
+        fmt::format("{} has no identifier fields, so it cannot have a key index; set them with ALTER TABLE {} SET "
+                    "IDENTIFIER FIELDS ...",
+                    table.name().ToString(), table.name().ToString()));
+  } else if (status.state == index::IndexFolderStatus::State::kNone && status.locked_by.empty()) {
     context.Say(fmt::format("{} has no key index; the next `frazil ingest`, or `frazil index rebuild`, builds it",
                             table.name().ToString()));
+  } else if (status.state == index::IndexFolderStatus::State::kNone) {
+    context.Say(fmt::format("{} has no key index on disk yet; {} keeps one and writes it with the first commit",
+                            table.name().ToString(), status.locked_by));
   }
   return ExitCode::kOk;
 }
@@ -139,33 +146,46 @@ Result<index::KeyIndexOptions> IndexOptions(Context& context, const table::Table
   return options;
 }
 
+/// Where what was written beside the old index did not fit, say how to go on.
+Error WithRoomHint(Error error, const std::string& directory) {
+  if (error.code() != ErrorCode::kIo) return error;
+  return std::move(error).WithHint("the index of before is unchanged; where the disk has no room for two, delete " +
+                                   directory + " first");
+}
+
+/// Beside the index that is there, which stays until the new one is whole.
 Result<ExitCode> Rebuild(Context& context, const std::string& name) {
-  FRAZIL_ASSIGN(table::Table table, LoadTable(context, name));
+  FRAZIL_ASSIGN(table::Table table, LoadNamedTable(context, name));
   FRAZIL_ASSIGN(const Config* config, context.config());
+  FRAZIL_ASSIGN(const int threads, context.threads());
+  FRAZIL_TRY(context.budget());
+  // Nothing is written to a table that cannot have an index.
+  FRAZIL_TRY(index::CanonicalKey::Make(*table.metadata()->schema(), 0));
   const std::string directory = KeyIndexFolder(*config, *table.metadata());
   const std::optional<uint64_t> local = index::SeedOfIndex(directory, table.metadata()->table_uuid);
   FRAZIL_ASSIGN(const uint64_t seed, index::EnsureKeySeed(table, local, Clock::System()));
-  {
-    FRAZIL_ASSIGN(const auto folder, index::IndexDirectory::Open(directory, index::IndexDirectory::Access::kReadWrite));
-    FRAZIL_TRY(folder->Clear());
-  }
-  FRAZIL_ASSIGN(const int threads, context.threads());
   Executor executor(threads);
   FRAZIL_ASSIGN(index::KeyIndexOptions options, IndexOptions(context, table, directory, seed, executor));
+  options.from_nothing = true;
   RowProgress progress(context, "indexing");
   options.on_notice = [&](const std::string& line) { context.Say(line); };
   options.on_progress = [&](int64_t rows, int64_t total_rows) { progress.Update(rows, total_rows); };
   FRAZIL_ASSIGN(const std::unique_ptr<index::KeyIndex> index, index::OpenKeyIndex(std::move(options)));
-  FRAZIL_TRY(index->FollowTo(table, table.metadata()->current_snapshot(), {}));
-  FRAZIL_TRY(index->WaitForMerges());
-  FRAZIL_TRY(index->Checkpoint());
+  const auto build = [&]() -> Status {
+    FRAZIL_TRY(index->FollowTo(table, table.metadata()->current_snapshot(), {}));
+    FRAZIL_TRY(index->WaitForMerges());
+    return index->Checkpoint();
+  };
+  const Status built = build();
   progress.Finish();
+  if (!built) return tl::unexpected(WithRoomHint(built.error(), directory));
   const index::KeyIndexStatus status = index->status();
   context.Say(fmt::format(
-      "the key index of {} is built: {} entries of {} files in {:.1f} s ({} on disk, {:.1f} bytes an "
+      "the key index of {} is built: {} keys in {} entries of {} files in {:.1f} s ({} on disk, {:.1f} bytes an "
       "entry); peak memory {}",
-      table.name().ToString(), FormatCount(status.num_entries), FormatCount(status.num_live_files), progress.seconds(),
-      FormatBytes(status.run_bytes), status.bytes_per_entry(), FormatBytes(MemoryBudget::PeakResidentBytes())));
+      table.name().ToString(), FormatCount(status.num_live_rows), FormatCount(status.num_entries),
+      FormatCount(status.num_live_files), progress.seconds(), FormatBytes(status.run_bytes), status.bytes_per_entry(),
+      FormatBytes(MemoryBudget::PeakResidentBytes())));
   return ExitCode::kOk;
 }
 
@@ -178,7 +198,7 @@ const spec::Snapshot* MirroredSnapshot(const index::KeyIndex& index, const spec:
 }
 
 Result<ExitCode> Verify(Context& context, const std::string& name) {
-  FRAZIL_ASSIGN(const table::Table table, LoadTable(context, name));
+  FRAZIL_ASSIGN(const table::Table table, LoadNamedTable(context, name));
   FRAZIL_ASSIGN(const Config* config, context.config());
   const std::string directory = KeyIndexFolder(*config, *table.metadata());
   FRAZIL_ASSIGN(const index::IndexFolderStatus status, index::ReadIndexFolderStatus(directory, *table.metadata()));
@@ -187,7 +207,8 @@ Result<ExitCode> Verify(Context& context, const std::string& name) {
     return tl::unexpected(Error(ErrorCode::kNotFound, fmt::format("{} has no key index", table.name().ToString()))
                               .WithHint("the next `frazil ingest`, or `frazil index rebuild`, builds it"));
   }
-  if (!status.reason.empty()) {
+  // Where only runs are damaged the rest is compared, after what was in them is read from the table again.
+  if (!status.reason.empty() && (status.state != State::kDamaged || status.num_shards == 0)) {
     context.Say("error: " + status.reason);
     return ExitCode::kFailed;
   }
@@ -209,7 +230,11 @@ Result<ExitCode> Verify(Context& context, const std::string& name) {
   if (!verified && verified.error().code() != ErrorCode::kCorruptData) return tl::unexpected(verified.error());
   if (!verified) differences.push_back(verified.error().ToString());
   for (const std::string& line : differences) fmt::print(stderr, "error: {}\n", line);
-  if (!differences.empty()) return ExitCode::kFailed;
+  if (!differences.empty()) {
+    context.Say(verified ? "what was lost has been read from the table again: the index is right now"
+                         : "`frazil index rebuild` builds it again from the table");
+    return ExitCode::kFailed;
+  }
   const index::KeyIndexStatus found = index->status();
   context.Say(fmt::format("the key index of {} is right: {} entries and {} rows of {} files compared in {:.1f} s{}",
                           table.name().ToString(), FormatCount(found.num_entries), FormatCount(progress.rows()),
@@ -229,7 +254,7 @@ void AddIndexCommand(CLI::App& program, Action& action) {
   const auto add = [&](const char* verb, const char* help, const char* footer,
                        Result<ExitCode> (*run)(Context&, const std::string&)) {
     CLI::App* subcommand = command->add_subcommand(verb, help);
-    subcommand->add_option("table", *name, "namespace.table")->required()->check(IsTableName());
+    subcommand->add_option("table", *name, "[catalog.]namespace.table")->required()->check(IsTableName());
     subcommand->footer(footer);
     subcommand->callback(
         [&action, name, run] { action = [name, run](Context& context) { return run(context, *name); }; });
@@ -237,11 +262,13 @@ void AddIndexCommand(CLI::App& program, Action& action) {
   add("status", "What the index holds and which snapshot it mirrors; works while others use it",
       "Example:\n  frazil index status shop.customers -o json", ShowStatus);
   add("rebuild", "Build the index again from the table",
-      "The table is the truth: an index can be deleted and built again at any time.\n"
+      "The index that is there stays until the new one is whole, so the disk needs room for both.\n"
       "Example:\n  frazil index rebuild shop.customers",
       Rebuild);
   add("verify", "Compare every entry with the table; exit code 1 when they differ",
-      "Example:\n  frazil index verify shop.customers", Verify);
+      "Shards whose runs are lost or damaged are said, and read from the table again.\n"
+      "Example:\n  frazil index verify shop.customers",
+      Verify);
 }
 
 }  // namespace frazil::cli

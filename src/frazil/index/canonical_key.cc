@@ -193,8 +193,10 @@ spec::Type TypeOfValues(const spec::Type& type, const arrow::Array& array) {
 
 Result<CanonicalKey> CanonicalKey::Make(const spec::Schema& schema, uint64_t seed) {
   if (schema.identifier_field_ids().empty()) {
-    return tl::unexpected(Error(ErrorCode::kInvalidArgument, "the table has no identifier fields")
-                              .WithHint("name the primary key with --identifier-fields"));
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument, "the table has no identifier fields")
+            .WithHint("name the primary key: ALTER TABLE ... SET IDENTIFIER FIELDS, or `frazil ingest "
+                      "--identifier-fields`"));
   }
   CanonicalKey key;
   key.seed_ = seed;

@@ -63,7 +63,6 @@ void CurrentVersion::SetDamage(uint32_t shard, std::string why) {
 
 void CurrentVersion::Advance(std::shared_ptr<IndexVersion> next, std::vector<RunList> added,
                              const std::vector<bool>& refilled) {
-  const std::lock_guard install_lock(install_mutex_);
   const std::lock_guard lock(mutex_);
   for (size_t shard = 0; shard < added.size(); ++shard) {
     RunList& runs = next->shards.emplace_back(std::move(added[shard]));
@@ -87,24 +86,26 @@ size_t CurrentVersion::MostRuns() const {
 }
 
 std::optional<CurrentVersion::MergeJob> CurrentVersion::ChooseJob() {
-  const std::lock_guard install_lock(install_mutex_);
-  const std::shared_ptr<const IndexVersion> version = Get();
-  const std::map<uint32_t, std::string> damaged = damage();
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<const IndexVersion> version = version_;
   if (version->files == nullptr) return std::nullopt;
   for (uint32_t shard = 0; shard < version->shards.size(); ++shard) {
-    if (damaged.contains(shard)) continue;
+    if (damage_.contains(shard)) continue;
     const RunList& runs = version->shards[shard];
     const std::vector<MergeCandidate> candidates = CandidatesOf(*version, runs);
     const std::optional<MergeChoice> choice = ChooseMerge(candidates);
-    if (!choice || (!candidates[choice->begin].in_memory && directory_ == nullptr)) continue;
+    if (!choice) continue;
+    const bool in_memory = candidates[choice->begin].in_memory;
+    if (in_memory ? is_flushing_ : directory_ == nullptr) continue;
     MergeJob job{.version = version,
                  .shard = shard,
                  .inputs = {runs.begin() + static_cast<std::ptrdiff_t>(choice->begin),
                             runs.begin() + static_cast<std::ptrdiff_t>(choice->end)},
-                 .path = ""};
-    if (!candidates[choice->begin].in_memory) {
-      job.path = directory_->NewRunPath();
-      being_merged_.insert(job.path);
+                 .path = "",
+                 .files = nullptr};
+    if (!in_memory) {
+      job.files = std::make_unique<NewFiles>(*directory_);
+      job.path = job.files->NewRunPath();
     }
     return job;
   }
@@ -112,13 +113,11 @@ std::optional<CurrentVersion::MergeJob> CurrentVersion::ChooseJob() {
 }
 
 Result<bool> CurrentVersion::MergeOne(MergePace* pace) {
-  const std::optional<MergeJob> job = ChooseJob();
+  std::optional<MergeJob> job = ChooseJob();
   if (!job) return false;
   SyncPoint::Hit("key_index.merge.before");
   auto merged = MergeAtVersion(*job->version, job->inputs, local_files(), job->path, pace, num_forwarded_);
   SyncPoint::Hit("key_index.merge.after");
-  const std::lock_guard install_lock(install_mutex_);
-  being_merged_.erase(job->path);
   if (merged) {
     InstallMerged(*job, *std::move(merged));
     return true;
@@ -128,15 +127,12 @@ Result<bool> CurrentVersion::MergeOne(MergePace* pace) {
   return true;
 }
 
-void CurrentVersion::InstallMerged(const MergeJob& job, std::shared_ptr<const Run> merged) {
+void CurrentVersion::InstallMerged(MergeJob& job, std::shared_ptr<const Run> merged) {
   const std::lock_guard lock(mutex_);
+  if (is_flushing_ && job.path.empty()) return;  // a file will take the place of its inputs
   const RunList& now = version_->shards[job.shard];
   const auto at = std::search(now.begin(), now.end(), job.inputs.begin(), job.inputs.end());
-  if (at == now.end()) {
-    // A checkpoint or a repair was faster.
-    if (!job.path.empty()) (void)directory_->files().Delete({job.path});
-    return;
-  }
+  if (at == now.end()) return;  // a checkpoint or a repair was faster
   auto next = std::make_shared<IndexVersion>(*version_);
   RunList& runs = next->shards[job.shard];
   const auto begin = runs.begin() + (at - now.begin());
@@ -144,51 +140,87 @@ void CurrentVersion::InstallMerged(const MergeJob& job, std::shared_ptr<const Ru
   if (merged != nullptr) runs.insert(rest, std::move(merged));
   has_merged_ = true;
   version_ = std::move(next);
+  if (job.files != nullptr) job.files->Keep();
 }
 
-Status CurrentVersion::FlushMemoryRuns(Executor* executor) {
-  const std::shared_ptr<const IndexVersion> version = Get();
-  const size_t num_shards = version->shards.size();
-  std::vector<std::shared_ptr<const Run>> flushed(num_shards);
-  std::vector<bool> had_some(num_shards);
-  for (size_t shard = 0; shard < num_shards; ++shard) had_some[shard] = !MemoryRuns(version->shards[shard]).empty();
-  const auto flush = [&](size_t shard) -> Status {
-    if (!had_some[shard]) return {};
-    FRAZIL_ASSIGN(flushed[shard], MergeAtVersion(*version, MemoryRuns(version->shards[shard]), local_files(),
-                                                 directory_->NewRunPath(), nullptr, num_forwarded_));
-    return {};
+Result<std::shared_ptr<const IndexVersion>> CurrentVersion::Checkpoint(const std::string& table_uuid,
+                                                                       const std::string& key_version,
+                                                                       Executor* executor) {
+  const std::lock_guard checkpoint_lock(checkpoint_mutex_);
+  const auto in_use = [this] { return FilesInUse(); };
+  const auto write = [&]() -> Result<std::shared_ptr<const IndexVersion>> {
+    FRAZIL_ASSIGN(std::shared_ptr<const IndexVersion> version, FlushMemoryRuns(executor));
+    FRAZIL_TRY(directory_->WriteManifest(MakeManifest(*version, table_uuid, key_version), in_use));
+    return version;
   };
-  FRAZIL_TRY(ParallelFor(executor, num_shards, flush));
-  const std::lock_guard install_lock(install_mutex_);
-  const std::lock_guard lock(mutex_);
-  auto next = std::make_shared<IndexVersion>(*version_);
-  for (size_t shard = 0; shard < num_shards; ++shard) {
-    if (!had_some[shard]) continue;
-    // A merge of some of these may have been installed meanwhile: it holds nothing but their entries. One that is still
-    // running will not find its inputs.
-    std::erase_if(next->shards[shard], [](const std::shared_ptr<const Run>& run) { return run->in_memory(); });
-    if (flushed[shard] != nullptr) next->shards[shard].insert(next->shards[shard].begin(), flushed[shard]);
-  }
-  has_merged_ = true;
-  version_ = std::move(next);
-  return {};
+  auto written = write();
+  // Runs that merges replaced since the last manifest take room that the next attempt may need.
+  if (!written) (void)directory_->DeleteUnlisted(in_use);
+  return written;
 }
 
-Result<std::shared_ptr<const IndexVersion>> CurrentVersion::WriteManifest(const std::string& table_uuid,
-                                                                          const std::string& key_version,
-                                                                          std::set<std::string> also_kept) {
-  // No merge may come to its end between the list of runs and the deletion of all others.
-  const std::lock_guard install_lock(install_mutex_);
-  auto next = std::make_shared<IndexVersion>(*Get());
-  ForgetUnneeded(*next);
+std::set<std::string> CurrentVersion::FilesInUse() const {
+  const std::shared_ptr<const IndexVersion> version = Get();
+  std::set<std::string> paths;
+  for (const RunList& runs : version->shards) {
+    for (const std::shared_ptr<const Run>& run : runs) {
+      if (!run->in_memory()) paths.insert(run->path());
+    }
+  }
+  version->dictionary.ForEach([&](const FileState& state) {
+    if (state.forwarding != nullptr) paths.insert(state.forwarding->file_name);
+  });
+  return paths;
+}
+
+Result<std::shared_ptr<const IndexVersion>> CurrentVersion::FlushMemoryRuns(Executor* executor) {
+  std::shared_ptr<const IndexVersion> version;
   {
     const std::lock_guard lock(mutex_);
-    has_merged_ = false;
-    version_ = next;
+    version = version_;
+    is_flushing_ = true;
   }
-  also_kept.insert(being_merged_.begin(), being_merged_.end());
-  FRAZIL_TRY(directory_->WriteManifest(MakeManifest(*next, table_uuid, key_version), also_kept));
-  return next;
+  const size_t num_shards = version->shards.size();
+  std::vector<RunList> memory_runs(num_shards);
+  for (size_t shard = 0; shard < num_shards; ++shard) memory_runs[shard] = MemoryRuns(version->shards[shard]);
+  RunList flushed(num_shards);
+  NewFiles files(*directory_);
+  const Status status = ParallelFor(executor, num_shards, [&](size_t shard) -> Status {
+    if (memory_runs[shard].empty()) return {};
+    FRAZIL_ASSIGN(flushed[shard], MergeAtVersion(*version, memory_runs[shard], local_files(), files.NewRunPath(),
+                                                 nullptr, num_forwarded_));
+    return {};
+  });
+  const std::lock_guard lock(mutex_);
+  is_flushing_ = false;
+  FRAZIL_TRY(status);
+  files.Keep();
+  return InstallFlushed(version, memory_runs, flushed);
+}
+
+/// The version that was flushed, with its files; the current one gets them too.
+std::shared_ptr<const IndexVersion> CurrentVersion::InstallFlushed(const std::shared_ptr<const IndexVersion>& version,
+                                                                   const std::vector<RunList>& memory_runs,
+                                                                   const RunList& flushed) {
+  const auto replace = [&](const IndexVersion& in) {
+    auto next = std::make_shared<IndexVersion>(in);
+    for (size_t shard = 0; shard < flushed.size(); ++shard) {
+      const RunList& old = memory_runs[shard];
+      if (old.empty()) continue;
+      RunList& runs = next->shards[shard];
+      const auto at = std::search(runs.begin(), runs.end(), old.begin(), old.end());
+      if (at == runs.end()) continue;  // the shard was read from the table again
+      const auto rest = runs.erase(at, at + static_cast<std::ptrdiff_t>(old.size()));
+      if (flushed[shard] != nullptr) runs.insert(rest, flushed[shard]);
+    }
+    return next;
+  };
+  const bool has_moved_on = version_ != version;
+  const std::shared_ptr<IndexVersion> durable = replace(*version);
+  ForgetUnneeded(*durable);
+  version_ = has_moved_on ? std::shared_ptr<const IndexVersion>(replace(*version_)) : durable;
+  has_merged_ = has_moved_on;
+  return durable;
 }
 
 }  // namespace frazil::index

@@ -18,7 +18,7 @@
 namespace frazil::index {
 
 /// The version of the index that counts, and the ways in which it is replaced: by following, by merges of runs and by
-/// checkpoints. Thread-safe, but Advance(), FlushMemoryRuns() and WriteManifest() are for one thread.
+/// checkpoints. Thread-safe, but Advance() is for one thread.
 class CurrentVersion {
  public:
   /// `directory`: where runs may be written; null: nowhere, so that only runs in memory are merged. Outlives this.
@@ -42,36 +42,38 @@ class CurrentVersion {
   size_t MostRuns() const;
   int64_t entries_forwarded() const { return num_forwarded_; }
 
-  /// Makes the runs in memory one file a shard. After an error everything is as it was. `executor` may be null.
-  Status FlushMemoryRuns(Executor* executor);
-  /// Writes the manifest of the version, which must have no runs in memory, and returns it. `also_kept`: paths of files
-  /// that no version has yet.
-  Result<std::shared_ptr<const IndexVersion>> WriteManifest(const std::string& table_uuid,
-                                                            const std::string& key_version,
-                                                            std::set<std::string> also_kept);
+  /// Makes the current version durable, whatever replaces it meanwhile: its runs in memory become one file a shard, then its
+  /// manifest is written. Returns the version that the manifest describes. After an error everything is as it was, and
+  /// nothing that was written for it stays. `executor` may be null.
+  Result<std::shared_ptr<const IndexVersion>> Checkpoint(const std::string& table_uuid, const std::string& key_version,
+                                                         Executor* executor);
 
  private:
   struct MergeJob {
     std::shared_ptr<const IndexVersion> version;
     uint32_t shard = 0;
     RunList inputs;
-    std::string path;  ///< empty: in memory
+    std::string path;                 ///< empty: in memory
+    std::unique_ptr<NewFiles> files;  ///< null: in memory
   };
   std::optional<MergeJob> ChooseJob();
-  void InstallMerged(const MergeJob& job, std::shared_ptr<const Run> merged);
+  void InstallMerged(MergeJob& job, std::shared_ptr<const Run> merged);
+  Result<std::shared_ptr<const IndexVersion>> FlushMemoryRuns(Executor* executor);
+  std::shared_ptr<const IndexVersion> InstallFlushed(const std::shared_ptr<const IndexVersion>& version,
+                                                     const std::vector<RunList>& memory_runs, const RunList& flushed);
+  std::set<std::string> FilesInUse() const;
   std::shared_ptr<io::FileIO> local_files() const;
 
   IndexDirectory* const directory_;
   std::atomic<int64_t> num_forwarded_ = 0;
 
-  /// Taken before mutex_, and for as long as files may not appear or go.
-  std::mutex install_mutex_;
-  std::set<std::string> being_merged_;  ///< paths; guarded by install_mutex_
+  std::mutex checkpoint_mutex_;  ///< one checkpoint at a time; taken before mutex_
 
   mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<const IndexVersion> version_;
   std::map<uint32_t, std::string> damage_;
-  bool has_merged_ = false;  ///< so that row maps may have become needless
+  bool has_merged_ = false;   ///< so that row maps may have become needless
+  bool is_flushing_ = false;  ///< runs in memory are being written, so that merges leave them alone
 };
 
 }  // namespace frazil::index

@@ -1,5 +1,8 @@
 #include "frazil/index/entry_resolver.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 namespace frazil::index {
@@ -33,11 +36,20 @@ Status EntryResolver::ResolveAll(std::span<const EntryOrHit> entries, std::vecto
       __builtin_prefetch(file->bits->data() + places[i].position / 64);
     }
   }
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (files_[i] == nullptr) continue;
+  const auto look = [&](size_t i) -> Status {
+    if (files_[i] == nullptr) return {};
     FRAZIL_ASSIGN(const bool is_deleted, IsDeleted(*files_[i], places[i].position));
     if (is_deleted) places[i].file = nullptr;
-  }
+    return {};
+  };
+  size_t next = 0;
+  for (; next < entries.size() && !is_tight_; ++next) FRAZIL_TRY(look(next));
+  if (next == entries.size()) return {};
+  order_.resize(entries.size() - next);
+  std::iota(order_.begin(), order_.end(), static_cast<uint32_t>(next));
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](uint32_t left, uint32_t right) { return std::less<>()(files_[left], files_[right]); });
+  for (const uint32_t i : order_) FRAZIL_TRY(look(i));
   return {};
 }
 
@@ -100,21 +112,39 @@ Status EntryResolver::ReadDeletes(File& file) {
   constexpr int64_t kRowsAnAsk = 8192;
   file.is_read = true;
   if (rows_left_ <= 0) return {};
+  constexpr int64_t kAlwaysHeldBytes = int64_t{4} << 20;
+  if (is_tight_ && held_bytes_ > kAlwaysHeldBytes) DropVectors();
+  const int64_t num_refused = version_.deletes->num_refused();
   FRAZIL_ASSIGN(file.deleted, version_.DeletedIn(*file.state));
+  is_tight_ |= version_.deletes->num_refused() != num_refused;
   const int64_t num_deleted = file.deleted == nullptr ? 0 : file.deleted->cardinality();
   if (num_deleted == 0) {
     file.deleted = nullptr;
     return {};
   }
+  held_.push_back(&file);
+  held_bytes_ += LiveDeletes::BytesOf(*file.deleted);
   rows_left_ -= num_deleted;
   file.asks_left = kFewAsks + num_deleted / kDeletedRowsAnAsk + file.deleted->Max().value() / kRowsAnAsk;
   UseBits(file, version_.deletes->FindBits(file.file->path, file.state->deletes_id));
   return {};
 }
 
+void EntryResolver::DropVectors() {
+  for (File* file : held_) {
+    rows_left_ += file->deleted->cardinality();
+    file->is_read = false;
+    file->deleted = nullptr;
+    file->bits = nullptr;
+    file->num_bits = 0;
+  }
+  held_.clear();
+  held_bytes_ = 0;
+}
+
 void EntryResolver::LayOut(File& file) {
   const int64_t bytes = file.deleted->Max().value() / 8;
-  if (bytes > bit_bytes_left_) return;
+  if (is_tight_ || bytes > bit_bytes_left_) return;
   bit_bytes_left_ -= bytes;
   UseBits(file, version_.deletes->LayOut(file.file->path, file.state->deletes_id, *file.deleted));
 }

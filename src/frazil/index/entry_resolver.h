@@ -59,6 +59,8 @@ class EntryResolver {
 
   template <typename EntryOrHit>
   Status ResolveAll(std::span<const EntryOrHit> entries, std::vector<Place>& places);
+  /// Lets go of all vectors; those that are asked for again are read again.
+  void DropVectors();
   File& FileOf(FileNumber number) {
     const size_t block = number / kFilesOfBlock;
     if (block < blocks_.size() && blocks_[block] != nullptr) [[likely]] {
@@ -81,6 +83,10 @@ class EntryResolver {
   int64_t bit_bytes_left_ = int64_t{256} << 20;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<File*> files_;  ///< of the entries at hand
+  std::vector<File*> held_;   ///< that have a vector
+  int64_t held_bytes_ = 0;
+  bool is_tight_ = false;        ///< the budget has no room for all vectors
+  std::vector<uint32_t> order_;  ///< of the entries at hand, file by file
 };
 
 }  // namespace frazil::index

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "frazil/index/row_map_reading.h"
+
 namespace frazil::index {
 namespace {
 
@@ -19,11 +21,11 @@ Result<std::shared_ptr<const Run>> OpenRun(const RunRecord& record, const IndexD
 /// Row maps are shared by the sources of one rewrite.
 class RowMapLoader {
  public:
-  explicit RowMapLoader(const IndexDirectory& directory) : directory_(directory) {}
+  RowMapLoader(const IndexDirectory& directory, MemoryBudget* budget) : directory_(directory), budget_(budget) {}
 
   Result<std::shared_ptr<const table::RowMap>> Load(const std::string& file_name, const IndexedFileRecord& record) {
     const auto [found, is_new] = by_name_.try_emplace(file_name);
-    if (is_new) found->second = table::RowMap::Read(directory_.files(), directory_.PathOf(file_name));
+    if (is_new) found->second = ReadRowMap(directory_.files(), directory_.PathOf(file_name), budget_);
     if (!found->second) return tl::unexpected(found->second.error());
     std::shared_ptr<const table::RowMap> row_map = *found->second;  // the other sources want it too
     const bool fits = record.row_map_source < row_map->sources().size() &&
@@ -37,6 +39,7 @@ class RowMapLoader {
 
  private:
   const IndexDirectory& directory_;
+  MemoryBudget* const budget_;
   std::map<std::string, Result<std::shared_ptr<const table::RowMap>>> by_name_;
 };
 
@@ -61,6 +64,8 @@ IndexManifest MakeManifest(const IndexVersion& version, const std::string& table
   manifest.key_version = key_version;
   manifest.key_reading = version.key_reading;
   manifest.snapshot_id = version.snapshot;
+  manifest.markers = version.markers;
+  manifest.num_live_rows = version.num_live_rows;
   manifest.next_number = version.dictionary.next_number();
   manifest.num_shards = static_cast<uint32_t>(version.shards.size());
   for (const RunList& runs : version.shards) {
@@ -88,10 +93,12 @@ IndexManifest MakeManifest(const IndexVersion& version, const std::string& table
   return manifest;
 }
 
-LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& directory) {
+LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& directory, MemoryBudget* budget) {
   LoadedVersion loaded;
   loaded.version = std::make_shared<IndexVersion>();
   loaded.version->snapshot = manifest.snapshot_id;
+  loaded.version->markers = manifest.markers;
+  loaded.version->num_live_rows = manifest.num_live_rows;
   loaded.version->key_reading = manifest.key_reading;
   loaded.version->shards.resize(manifest.num_shards);
   for (uint32_t shard = 0; shard < manifest.num_shards; ++shard) {
@@ -109,7 +116,7 @@ LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& d
   }
 
   FileDictionary& dictionary = loaded.version->dictionary;
-  RowMapLoader row_maps(directory);
+  RowMapLoader row_maps(directory, budget);
   std::vector<FileNumber> led_to;  // by lost row maps
   for (const IndexedFileRecord& record : manifest.files) {
     FileState state;

@@ -25,7 +25,8 @@ struct LoadedVersion {
   std::set<std::string> lost_row_maps;  ///< why, a line each
   bool has_missing_files = false;  ///< rather than wrong ones: in a folder opened for reading the manifest may be old
 };
-/// `version` lacks what only the table knows (files, io, key fields, deletes).
-LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& directory);
+/// `version` lacks what only the table knows (files, io, key fields, deletes). Row maps are kept in memory out of `budget`,
+/// which may be null; one for which there is no room counts as lost.
+LoadedVersion LoadVersion(const IndexManifest& manifest, const IndexDirectory& directory, MemoryBudget* budget);
 
 }  // namespace frazil::index

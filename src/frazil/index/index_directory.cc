@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <filesystem>
+#include <mutex>
 #include <vector>
 
 #include "frazil/base/uuid.h"
@@ -64,7 +65,11 @@ class IndexDirectory::Impl {
         }
         FRAZIL_TRY(bytes);
         Result<IndexManifest> manifest = ParseIndexManifestJson(AsText(*bytes), path);
-        if (manifest) return std::optional(*std::move(manifest));
+        if (manifest) {
+          const std::lock_guard lock(mutex_);
+          listed_ = NamesOf(*manifest, version);
+          return std::optional(*std::move(manifest));
+        }
         if (!reason) reason = std::move(manifest).error();
       }
       if (has_moved_on) continue;
@@ -73,30 +78,60 @@ class IndexDirectory::Impl {
     }
   }
 
-  Status WriteManifest(const IndexManifest& manifest, const std::set<std::string>& also_kept) {
+  Status WriteManifest(const IndexManifest& manifest, const FilesInUse& in_use) {
     FRAZIL_TRY(CheckWritable());
     if (const Status checked = CheckIndexManifest(manifest); !checked) {
       return Fail(ErrorCode::kInternal, "a manifest of the key index that cannot be: {}", checked.error().message());
     }
     // After a failure, too, the next attempt takes another version: the file may be there although we were told otherwise.
     const uint64_t version = ++last_version_;
+    std::set<std::string> names = NamesOf(manifest, version);
+    {
+      const std::lock_guard lock(mutex_);
+      listed_.insert(names.begin(), names.end());
+    }
     FRAZIL_TRY(files_->WriteFile(PathOf(ManifestName(version)), AsBytes(WriteIndexManifestJson(manifest))));
-
-    std::set<std::string> kept{ManifestName(version)};
-    for (const std::string& path : also_kept) kept.insert(NameOf(path));
-    for (const auto& runs : manifest.shards) {
-      for (const RunRecord& run : runs) kept.insert(run.file_name);
+    {
+      const std::lock_guard lock(mutex_);
+      listed_ = std::move(names);
     }
-    for (const IndexedFileRecord& record : manifest.files) {
-      if (record.row_map) kept.insert(*record.row_map);
-    }
-    const Status ignored = DeleteAllBut(kept);
+    const Status ignored = DeleteUnlisted(in_use);
     return {};
+  }
+
+  Status DeleteUnlisted(const FilesInUse& in_use) {
+    FRAZIL_TRY(CheckWritable());
+    // In this order, so that a file that comes while we look is not in the list, or is among those that are kept.
+    FRAZIL_ASSIGN(const std::vector<std::string> names, ListNames());
+    std::set<std::string> kept;
+    {
+      const std::lock_guard lock(mutex_);
+      kept = listed_;
+      kept.insert(begun_.begin(), begun_.end());
+    }
+    if (in_use != nullptr) {
+      for (const std::string& path : in_use()) kept.insert(NameOf(path));
+    }
+    return DeleteAllBut(names, kept);
   }
 
   Status Clear() {
     FRAZIL_TRY(CheckWritable());
-    return DeleteAllBut({});
+    {
+      const std::lock_guard lock(mutex_);
+      listed_.clear();
+    }
+    FRAZIL_ASSIGN(const std::vector<std::string> names, ListNames());
+    return DeleteAllBut(names, {});
+  }
+
+  void Begin(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    begun_.insert(NameOf(path));
+  }
+  void End(const std::vector<std::string>& paths) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& path : paths) begun_.erase(NameOf(path));
   }
 
   std::string NewPath(std::string_view prefix, std::string_view suffix) {
@@ -136,9 +171,20 @@ class IndexDirectory::Impl {
     return versions;
   }
 
+  /// The manifest itself and what it lists.
+  static std::set<std::string> NamesOf(const IndexManifest& manifest, uint64_t version) {
+    std::set<std::string> names{ManifestName(version)};
+    for (const auto& runs : manifest.shards) {
+      for (const RunRecord& run : runs) names.insert(run.file_name);
+    }
+    for (const IndexedFileRecord& record : manifest.files) {
+      if (record.row_map) names.insert(*record.row_map);
+    }
+    return names;
+  }
+
   /// Manifests go first, the oldest before the others: at every moment the newest one's files are all there.
-  Status DeleteAllBut(const std::set<std::string>& kept) {
-    FRAZIL_ASSIGN(const std::vector<std::string> names, ListNames());
+  Status DeleteAllBut(const std::vector<std::string>& names, const std::set<std::string>& kept) {
     std::vector<std::pair<uint64_t, std::string>> manifests;
     std::vector<std::string> others;
     for (const std::string& name : names) {
@@ -172,7 +218,21 @@ class IndexDirectory::Impl {
   uint64_t last_version_ = 0;
   const uint64_t opening_ = static_cast<uint64_t>(RandomSnapshotNumber());
   std::atomic<uint64_t> next_file_{0};
+  mutable std::mutex mutex_;              // guards what follows
+  mutable std::set<std::string> listed_;  ///< names that the newest manifest gives, its own among them
+  std::set<std::string> begun_;           ///< names that a NewFiles gave
 };
+
+NewFiles::~NewFiles() {
+  if (!is_kept_ && !paths_.empty()) (void)directory_.files().Delete(paths_);
+  directory_.impl_->End(paths_);
+}
+
+std::string NewFiles::Begin(std::string path) {
+  directory_.impl_->Begin(path);
+  const std::lock_guard lock(mutex_);
+  return paths_.emplace_back(std::move(path));
+}
 
 Result<std::unique_ptr<IndexDirectory>> IndexDirectory::Open(const std::string& path, Access access,
                                                              std::shared_ptr<io::FileIO> files) {
@@ -192,9 +252,10 @@ io::FileIO& IndexDirectory::files() const { return *impl_->files(); }
 std::shared_ptr<io::FileIO> IndexDirectory::shared_files() const { return impl_->files(); }
 
 Result<std::optional<IndexManifest>> IndexDirectory::ReadManifest() const { return impl_->ReadManifest(); }
-Status IndexDirectory::WriteManifest(const IndexManifest& manifest, const std::set<std::string>& also_kept) {
-  return impl_->WriteManifest(manifest, also_kept);
+Status IndexDirectory::WriteManifest(const IndexManifest& manifest, const FilesInUse& in_use) {
+  return impl_->WriteManifest(manifest, in_use);
 }
+Status IndexDirectory::DeleteUnlisted(const FilesInUse& in_use) { return impl_->DeleteUnlisted(in_use); }
 Status IndexDirectory::Clear() { return impl_->Clear(); }
 
 std::string IndexDirectory::NewRunPath() { return impl_->NewPath("run-", ".run"); }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "frazil/base/result.h"
 #include "frazil/index/folder_lock.h"
@@ -35,23 +38,53 @@ class IndexDirectory {
   /// but none checks (the caller rebuilds and says so). Of an opening for reading: files that it lists may be deleted at
   /// any time by the process that holds the lock; one that is missing then means: read the manifest again.
   Result<std::optional<IndexManifest>> ReadManifest() const;
-  /// Writes the manifest as the next version, durably, then deletes older ones and every run and row map that it does
-  /// not list (`also_kept`: names or paths of files being written by a merge). Deleting is best effort: what stays is
-  /// deleted next time. kInternal for a manifest that could not be read back, kFenced when the lock file is gone; after
+  /// Names or paths of files that are in use although no manifest lists them.
+  using FilesInUse = std::function<std::set<std::string>()>;
+  /// Writes the manifest as the next version, durably, then does as DeleteUnlisted(). Deleting is best effort: what stays
+  /// is deleted next time. kInternal for a manifest that could not be read back, kFenced when the lock file is gone; after
   /// any error the older manifest and its files are still there.
-  Status WriteManifest(const IndexManifest& manifest, const std::set<std::string>& also_kept);
+  Status WriteManifest(const IndexManifest& manifest, const FilesInUse& in_use);
+  /// Deletes every manifest but the newest that was read or written here, and every run and row map that neither it lists
+  /// nor `in_use` (may be null) names nor any NewFiles holds: what merges, checkpoints and a killed process left. A manifest
+  /// whose writing failed counts as well, for it may be there.
+  Status DeleteUnlisted(const FilesInUse& in_use);
   /// Deletes everything but the lock: a rebuild begins from nothing.
   Status Clear();
 
-  /// Path for a new file; never used before, a crash included. Thread-safe.
+  /// Path for a new file; never used before, a crash included. Thread-safe. NewFiles protects and cleans up such files.
   std::string NewRunPath();
   std::string NewRowMapPath();
   std::string PathOf(const std::string& file_name) const;
 
  private:
+  friend class NewFiles;
   class Impl;
   explicit IndexDirectory(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+/// The files that one piece of work writes into the folder of an index: not deleted by others meanwhile, and deleted with
+/// this object unless Keep() says that a version of the index has them. Outlived by the directory; thread-safe names.
+class NewFiles {
+ public:
+  explicit NewFiles(IndexDirectory& directory) : directory_(directory) {}
+  ~NewFiles();
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+
+  std::string NewRunPath() { return Begin(directory_.NewRunPath()); }
+  std::string NewRowMapPath() { return Begin(directory_.NewRowMapPath()); }
+  IndexDirectory& directory() const { return directory_; }
+  /// After the version that has them took its place.
+  void Keep() { is_kept_ = true; }
+
+ private:
+  std::string Begin(std::string path);
+
+  IndexDirectory& directory_;
+  std::mutex mutex_;
+  std::vector<std::string> paths_;  ///< guarded by mutex_
+  bool is_kept_ = false;
 };
 
 }  // namespace frazil::index

@@ -82,7 +82,9 @@ TEST_F(IndexDirectoryTest, TheNewestManifestIsFoundAndWhatItDoesNotListGoes) {
   const std::string second = NewRun(*directory);
   const std::string unlisted = NewRun(*directory);
   const std::string being_written = NewRun(*directory);
-  ASSERT_THAT(directory->WriteManifest(ManifestOf(1, {first, second}), {being_written}), IsOk());
+  ASSERT_THAT(
+      directory->WriteManifest(ManifestOf(1, {first, second}), [&] { return std::set<std::string>{being_written}; }),
+      IsOk());
   EXPECT_THAT(FilesIn(folder_),
               UnorderedElementsAre("lock", "manifest-1.json", NameOf(first), NameOf(second), NameOf(being_written)));
   ASSERT_THAT(directory->WriteManifest(ManifestOf(2, {second}), {}), IsOk());

@@ -6,9 +6,33 @@
 
 #include "frazil/expr/expression.h"
 #include "frazil/index/key_reading.h"
+#include "frazil/table/marker.h"
 
 namespace frazil::index {
 namespace {
+
+/// What the snapshot shows of the pipelines' progress: the text of the newest marker in its known history.
+std::string MarkersAt(const spec::TableMetadata& metadata, const spec::Snapshot* snapshot) {
+  while (snapshot != nullptr) {
+    const auto found = snapshot->summary.find(table::kMarkerSummaryKey);
+    if (found != snapshot->summary.end()) {
+      const auto marker = table::ParseMarkerJson(found->second, snapshot->id);
+      if (marker && *marker) return found->second;
+    }
+    snapshot = snapshot->parent_id ? metadata.FindSnapshot(*snapshot->parent_id) : nullptr;
+  }
+  return "";
+}
+
+int64_t CountLiveRows(const table::ScanPlan& plan) {
+  int64_t rows = 0;
+  for (const table::FileScanTask& task : plan.tasks) {
+    int64_t deleted = task.deletes.vector == nullptr ? 0 : task.deletes.vector->file.record_count;
+    for (const table::LiveDelete* file : task.deletes.position_deletes) deleted += file->file.record_count;
+    rows += std::max<int64_t>(0, task.data_file.file.record_count - deleted);
+  }
+  return rows;
+}
 
 Status CheckRowCount(const spec::DataFile& file) {
   if (file.record_count >= 0 && file.record_count <= std::numeric_limits<uint32_t>::max()) return {};
@@ -38,8 +62,23 @@ Status IndexFollow::Compare(const table::Table& table, const spec::Snapshot* sna
   FRAZIL_TRY(CompareDataFiles(known));
   FRAZIL_TRY(CompareEqualityDeletes());
   FindGone();
+  num_live_rows_ = CountLiveRows(*plan_);
+  markers_ = MarkersAt(*table.metadata(), snapshot);
+  return {};
+}
+
+Status IndexFollow::Plan(const table::Table& table) {
   FRAZIL_TRY(PlanAdded(table));
   return PlanChanged();
+}
+
+FollowCost IndexFollow::cost() const {
+  return {.rows = max_entries(),
+          .files = static_cast<int64_t>(jobs_.size() + from_known_.size()),
+          .vectors = static_cast<int64_t>(changed_.size()),
+          .live_rows = num_live_rows_,
+          .live_files = static_cast<int64_t>(plan_->tasks.size()),
+          .damage = ""};
 }
 
 Status IndexFollow::CompareDataFiles(const std::map<std::string, KnownKeys>& known) {
@@ -83,6 +122,7 @@ Status IndexFollow::CompareDataFiles(const std::map<std::string, KnownKeys>& kno
 }
 
 Status IndexFollow::CompareEqualityDeletes() {
+  std::unordered_set<std::string_view> paths;
   for (const table::LiveDelete& file : plan_->deletes->deletes()) {
     if (file.file.content != spec::FileContent::kEqualityDeletes) continue;
     std::vector<spec::FieldId> fields = file.file.equality_ids;
@@ -92,10 +132,14 @@ Status IndexFollow::CompareEqualityDeletes() {
     FRAZIL_TRY(CheckRowCount(file.file));
     const auto number = live_.find(file.file.file_path);
     const FileState* state = number == live_.end() ? nullptr : from_.dictionary.Find(number->second);
+    if (const bool is_twice = !paths.insert(file.file.file_path).second; is_twice) {
+      return Fail(ErrorCode::kInvalidTable, "an equality delete file is in the snapshot twice: {}",
+                  file.file.file_path);
+    }
     if (state != nullptr && state->file->content == spec::FileContent::kEqualityDeletes &&
         state->file->sequence_number == file.sequence_number && state->file->record_count == file.file.record_count &&
         key_reading_ == from_.key_reading) {
-      num_still_live_ += still_live_[number->second] ? 0 : 1;
+      ++num_still_live_;
       still_live_[number->second] = true;
       if (any_shard_is_damaged_) {
         jobs_.push_back({.equality_delete = &file, .number = number->second, .shards = &damaged_shards_});
@@ -118,7 +162,7 @@ void IndexFollow::FindGone() {
 
 Status IndexFollow::PlanAdded(const table::Table& table) {
   RowForwarding forwarding(table, {.from = from_, .live = live_, .incomplete = incomplete_, .gone = gone_},
-                           options_.directory, options_.on_notice);
+                           options_.new_files, options_.budget, options_.on_notice);
   for (const AddedFile& file : added_) {
     if (file.known != nullptr) {
       from_known_.push_back(&file);
@@ -168,7 +212,7 @@ Status IndexFollow::PlanChanged() {
   for (KeyScanJob& job : jobs) {
     if (job.data_file != nullptr) jobs_.push_back(std::move(job));
   }
-  for (ChangedFile& changed : changed_) dictionary_.SetDeletes(changed.number, std::move(changed.deletes_id));
+  for (ChangedFile& changed : changed_) dictionary_.SetDeletes(changed.number, changed.deletes_id);
   return {};
 }
 
@@ -218,6 +262,8 @@ Status IndexFollow::Scan(EntrySorter& sorter) {
 std::shared_ptr<IndexVersion> IndexFollow::MakeVersion() {
   auto version = std::make_shared<IndexVersion>();
   version->snapshot = plan_->snapshot_id;
+  version->markers = markers_;
+  version->num_live_rows = num_live_rows_;
   version->key_reading = key_reading_;
   version->dictionary = std::move(dictionary_);
   version->files = plan_;

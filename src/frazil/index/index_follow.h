@@ -10,6 +10,7 @@
 
 #include "frazil/base/executor.h"
 #include "frazil/index/canonical_key.h"
+#include "frazil/index/follow_cost.h"
 #include "frazil/index/index_directory.h"
 #include "frazil/index/index_version.h"
 #include "frazil/index/key_scan.h"
@@ -28,7 +29,8 @@ class IndexFollow {
   struct Options {
     std::shared_ptr<const CanonicalKey> key;  ///< of the table's current schema
     Executor* executor = nullptr;             ///< may be null
-    IndexDirectory* directory = nullptr;      ///< where row maps are copied to; null: they stay in memory
+    NewFiles* new_files = nullptr;            ///< where row maps are copied to; null: they are read where they are
+    MemoryBudget* budget = nullptr;           ///< of row maps; may be null
     std::function<void(const std::string&)> on_notice;
     std::function<void(int64_t, int64_t)> on_progress;
   };
@@ -39,6 +41,10 @@ class IndexFollow {
   /// Loads the files of the snapshot and compares. `known` must outlive this.
   Status Compare(const table::Table& table, const spec::Snapshot* snapshot,
                  const std::map<std::string, KnownKeys>& known);
+  /// Finds out which rows have to be read: looks at row maps and at the vectors that changed.
+  Status Plan(const table::Table& table);
+  /// Of somebody who knows no keys. After Compare() the vectors, after Plan() everything; `damage` is the caller's.
+  FollowCost cost() const;
   /// At most so many entries come out of Scan().
   int64_t max_entries() const;
   Status Scan(EntrySorter& sorter);
@@ -76,6 +82,8 @@ class IndexFollow {
   std::shared_ptr<io::FileIO> io_;
   std::shared_ptr<const table::ScanPlan> plan_;
   std::string key_reading_;
+  std::string markers_;
+  int64_t num_live_rows_ = 0;
   FileDictionary dictionary_;
   std::vector<bool> still_live_;  ///< by number
   size_t num_still_live_ = 0;

@@ -81,6 +81,7 @@ bool IsRowMapFileName(std::string_view name) { return IsFileName(name, "rowmap-"
 Status CheckIndexManifest(const IndexManifest& manifest) {
   if (manifest.table_uuid.empty()) return Corrupt("no table uuid");
   if (manifest.key_version.empty()) return Corrupt("no key version");
+  if (manifest.num_live_rows < 0) return Fail(ErrorCode::kCorruptData, "live rows: {}", manifest.num_live_rows);
   FRAZIL_TRY(CheckRuns(manifest));
   std::unordered_set<FileNumber> numbers;
   numbers.reserve(manifest.files.size());

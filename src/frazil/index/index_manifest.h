@@ -42,6 +42,10 @@ struct IndexManifest {
   std::string key_version;  ///< identifier field ids, type classes and seed: another one means another index
   std::string key_reading;  ///< what keys of files depend on that do not have them (KeyReading)
   std::optional<spec::SnapshotId> snapshot_id;  ///< complete up to here; none: an empty table
+  /// The progress of the pipelines that this snapshot shows (table::WriteMarkerJson): that of the newest snapshot of its
+  /// known history that carries one; empty: none does.
+  std::string markers;
+  int64_t num_live_rows = 0;  ///< at the snapshot; where position or equality delete files are live, at least so many
   FileNumber next_number = 0;
   uint32_t num_shards = 1;                     ///< a power of two, at most 256
   std::vector<std::vector<RunRecord>> shards;  ///< num_shards of them; runs of each, newest first

@@ -29,6 +29,8 @@ constexpr char kTableUuid[] = "table-uuid";
 constexpr char kKeyVersion[] = "key-version";
 constexpr char kKeyReading[] = "key-reading";
 constexpr char kSnapshotId[] = "snapshot-id";
+constexpr char kMarkers[] = "markers";
+constexpr char kLiveRows[] = "live-rows";
 constexpr char kNextNumber[] = "next-number";
 constexpr char kShards[] = "shards";
 constexpr char kColumns[] = "file-columns";
@@ -232,6 +234,10 @@ Result<IndexManifest> Parse(std::string_view text) {
   FRAZIL_ASSIGN(manifest.key_reading, object.String(kKeyReading));
   FRAZIL_ASSIGN(const std::optional<int64_t> snapshot_id, object.OptionalInt64(kSnapshotId));
   if (snapshot_id) manifest.snapshot_id = spec::SnapshotId(*snapshot_id);
+  FRAZIL_ASSIGN(const std::optional<std::string> markers, object.OptionalString(kMarkers));
+  manifest.markers = markers.value_or("");
+  FRAZIL_ASSIGN(const std::optional<int64_t> live_rows, object.OptionalInt64(kLiveRows));
+  manifest.num_live_rows = live_rows.value_or(0);
   FRAZIL_ASSIGN(const Json* next_number, object.Require(kNextNumber));
   if (!Take(*next_number, manifest.next_number)) return Corrupt("wrong 'next-number'");
   FRAZIL_TRY(ParseShards(object, manifest));
@@ -257,6 +263,8 @@ std::string WriteIndexManifestJson(const IndexManifest& manifest) {
   json[kKeyVersion] = manifest.key_version;
   json[kKeyReading] = manifest.key_reading;
   if (manifest.snapshot_id) json[kSnapshotId] = manifest.snapshot_id->value();
+  if (!manifest.markers.empty()) json[kMarkers] = manifest.markers;
+  json[kLiveRows] = manifest.num_live_rows;
   json[kNextNumber] = manifest.next_number;
   OrderedJson shards = OrderedJson::array();
   for (const std::vector<RunRecord>& runs : manifest.shards) {

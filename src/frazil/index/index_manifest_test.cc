@@ -35,7 +35,7 @@ TEST(IndexManifest, GoldenText) {
       WriteIndexManifestJson(ExampleManifest()),
       WithRest(
           R"("format":1,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","key-version":"v1-0123456789abcdef",)"
-          R"("key-reading":"1 is n","snapshot-id":5345678901234567890,"next-number":9,)"
+          R"("key-reading":"1 is n","snapshot-id":5345678901234567890,"markers":"{\"self\":1}","live-rows":42,"next-number":9,)"
           R"("shards":[[{"file":"run-00c0ffee00c0ffee-3.run","entries":12,"bytes":8192,"checksum":"fedcba9876543210"},)"
           R"({"file":"run-00c0ffee00c0ffee-1.run","entries":1,"bytes":4200,"checksum":"0000000000000007"}],[]],)"
           R"("file-columns":["number","path","sequence-number","first-row-id","records","spec-id","partition","content",)"
@@ -45,7 +45,20 @@ TEST(IndexManifest, GoldenText) {
           R"([7,"s3://b/t/data/2.parquet",4,null,4294967296,2,"00ff",0,false,true,["s3://b/t/data/v.puffin",4,60],null],)"
           R"([8,"s3://b/t/data/eq.parquet",5,null,2,0,"",2,true,true,["a\nb\n",null,null],null]]})"));
   EXPECT_THAT(WriteIndexManifestJson(ExampleManifest()),
-              ::testing::StartsWith(R"({"checksum":"071c4482655f0bde","format":1,)"));
+              ::testing::StartsWith(R"({"checksum":"b8d5f1bd9724317a","format":1,)"));
+}
+
+// Written before it had them: still an index, not one that is built again.
+TEST(IndexManifest, IsReadWithoutMarkersAndLiveRows) {
+  std::string rest = RestOf(WriteIndexManifestJson(ExampleManifest()));
+  constexpr std::string_view kNew = R"("markers":"{\"self\":1}","live-rows":42,)";
+  const size_t at = rest.find(kNew);
+  ASSERT_NE(at, std::string::npos);
+  rest.erase(at, kNew.size());
+  IndexManifest expected = ExampleManifest();
+  expected.markers.clear();
+  expected.num_live_rows = 0;
+  EXPECT_THAT(ParseIndexManifestJson(WithRest(rest), kName), IsOkAnd(expected));
 }
 
 TEST(IndexManifest, EveryFlippedByteIsNoticed) {
@@ -70,6 +83,7 @@ TEST(IndexManifest, WhatCannotBeIsRefused) {
   const std::vector<std::pair<std::string, Change>> cases = {
       {"no table uuid", [](IndexManifest& m) { m.table_uuid.clear(); }},
       {"no key version", [](IndexManifest& m) { m.key_version.clear(); }},
+      {"live rows: -1", [](IndexManifest& m) { m.num_live_rows = -1; }},
       {"number of shards: 0", [](IndexManifest& m) { m.shards.clear(), m.num_shards = 0; }},
       {"number of shards: 3", [](IndexManifest& m) { m.shards.resize(3), m.num_shards = 3; }},
       {"number of shards: 512", [](IndexManifest& m) { m.shards.resize(512), m.num_shards = 512; }},

@@ -11,6 +11,8 @@ inline IndexManifest ExampleManifest() {
   manifest.key_version = "v1-0123456789abcdef";
   manifest.key_reading = "1 is n";
   manifest.snapshot_id = spec::SnapshotId(5'345'678'901'234'567'890);
+  manifest.markers = R"({"self":1})";
+  manifest.num_live_rows = 42;
   manifest.next_number = 9;
   manifest.num_shards = 2;
   manifest.shards = {{{.file_name = "run-00c0ffee00c0ffee-3.run",

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "frazil/index/canonical_key.h"
+#include "frazil/index/index_checkpoint.h"
 #include "frazil/index/index_directory.h"
 #include "frazil/index/key_seed.h"
 
@@ -39,8 +40,23 @@ std::optional<int64_t> CountSnapshotsBehind(const std::optional<spec::SnapshotId
   }
 }
 
+/// What is wrong with the files that the manifest lists; empty: nothing.
+std::string WhyDamaged(const IndexManifest& manifest, const IndexDirectory& directory) {
+  const LoadedVersion loaded = LoadVersion(manifest, directory, nullptr);
+  std::string why;
+  if (!loaded.damaged_shards.empty()) {
+    const auto& [shard, reason] = *loaded.damaged_shards.begin();
+    why =
+        fmt::format("{} of {} shards, shard {}: {}", loaded.damaged_shards.size(), manifest.num_shards, shard, reason);
+  } else if (!loaded.lost_row_maps.empty()) {
+    why = *loaded.lost_row_maps.begin();
+  }
+  return why;
+}
+
 void CountContents(const IndexManifest& manifest, IndexFolderStatus& status) {
   status.num_shards = manifest.num_shards;
+  status.num_live_rows = manifest.num_live_rows;
   for (const std::vector<RunRecord>& runs : manifest.shards) {
     status.num_runs += static_cast<int64_t>(runs.size());
     for (const RunRecord& run : runs) {
@@ -64,7 +80,7 @@ Result<IndexFolderStatus> ReadIndexFolderStatus(const std::string& directory, co
   const auto opened = IndexDirectory::Open(directory, IndexDirectory::Access::kReadOnly);
   if (!opened && opened.error().code() == ErrorCode::kNotFound) return status;
   FRAZIL_TRY(opened.map([](const auto&) {}));
-  const auto manifest = (*opened)->ReadManifest();
+  auto manifest = (*opened)->ReadManifest();
   if (!manifest && manifest.error().code() == ErrorCode::kCorruptData) {
     status.state = State::kDamaged;
     status.reason = manifest.error().ToString();
@@ -72,10 +88,23 @@ Result<IndexFolderStatus> ReadIndexFolderStatus(const std::string& directory, co
   }
   FRAZIL_TRY(manifest);
   if (!*manifest) return status;
+  // The process that holds the lock deletes files whenever it writes a newer manifest.
+  std::string damage;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    damage = WhyDamaged(**manifest, **opened);
+    if (damage.empty()) break;
+    auto newer = (*opened)->ReadManifest();
+    if (!newer || !*newer || **newer == **manifest) break;
+    manifest = std::move(newer);
+  }
   FRAZIL_ASSIGN(status.reason, WhyForeign(**manifest, metadata));
   status.state = status.reason.empty() ? State::kWhole : State::kForeign;
+  if (status.state == State::kWhole && !damage.empty()) {
+    status.state = State::kDamaged;
+    status.reason = damage;
+  }
   status.snapshot_id = (*manifest)->snapshot_id;
-  if (status.state == State::kWhole) status.snapshots_behind = CountSnapshotsBehind(status.snapshot_id, metadata);
+  if (status.state != State::kForeign) status.snapshots_behind = CountSnapshotsBehind(status.snapshot_id, metadata);
   CountContents(**manifest, status);
   return status;
 }

@@ -10,12 +10,13 @@
 
 namespace frazil::index {
 
-/// What lies in the folder of an index, as its newest manifest tells; read without the lock and without touching a run.
+/// What lies in the folder of an index: what its newest manifest tells, and whether the files that it lists are there, as
+/// long as they should be and with footers that check; read without the lock. Pages are left to `verify`.
 struct IndexFolderStatus {
   enum class State {
     kNone,     ///< no index
     kWhole,    ///< what the manifest says counts
-    kDamaged,  ///< there is a manifest, but none that checks; built again at the next start
+    kDamaged,  ///< no manifest that checks (num_shards is 0), or a run or row map that does not; mended at the next start
     kForeign,  ///< of another table or another version of keys; built again at the next start
   };
   State state = State::kNone;
@@ -24,7 +25,8 @@ struct IndexFolderStatus {
   std::optional<spec::SnapshotId> snapshot_id;  ///< complete up to here; none: an empty table
   /// Commits between that snapshot and the head of main; none: it is not in the head's known history.
   std::optional<int64_t> snapshots_behind;
-  int64_t num_entries = 0;  ///< of keys, dead ones included
+  int64_t num_entries = 0;    ///< of keys, dead ones included
+  int64_t num_live_rows = 0;  ///< IndexManifest::num_live_rows
   int64_t num_shards = 0;
   int64_t num_runs = 0;
   int64_t run_bytes = 0;

@@ -147,6 +147,8 @@ Status CheckFollowed(const IndexVersion& version) {
 
 IndexVersion::IndexVersion(const IndexVersion& other)
     : snapshot(other.snapshot),
+      markers(other.markers),
+      num_live_rows(other.num_live_rows),
       key_reading(other.key_reading),
       dictionary(other.dictionary),
       shards(other.shards),

@@ -23,7 +23,9 @@ using RunList = std::vector<std::shared_ptr<const Run>>;  ///< newest first
 class IndexVersion : public KeyIndexView {
  public:
   std::optional<spec::SnapshotId> snapshot;
-  std::string key_reading;  ///< KeyReading() with which files without own keys were read
+  std::string markers;        ///< IndexManifest::markers of the snapshot
+  int64_t num_live_rows = 0;  ///< IndexManifest::num_live_rows
+  std::string key_reading;    ///< KeyReading() with which files without own keys were read
   FileDictionary dictionary;
   std::vector<RunList> shards;
   /// Null in a version that a manifest gave: it has entries, but nobody has looked at the table yet.

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "frazil/base/sync_point.h"
+#include "frazil/index/background_thread.h"
 #include "frazil/index/canonical_key.h"
+#include "frazil/index/checkpoint_rule.h"
 #include "frazil/index/current_version.h"
 #include "frazil/index/index_checkpoint.h"
 #include "frazil/index/index_directory.h"
@@ -10,7 +12,6 @@
 #include "frazil/index/index_verify.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/key_reading.h"
-#include "frazil/index/merge_thread.h"
 #include "frazil/spec/name_mapping.h"
 
 namespace frazil::index {
@@ -22,8 +23,9 @@ constexpr int64_t kDefaultSorterEntries = int64_t{4} << 20;
 constexpr int64_t kDefaultVectorBytes = int64_t{256} << 20;
 constexpr int64_t kShareOfBudget = 8;  ///< of the sorter, of runs in memory, and of vectors: each one part of so many
 constexpr int64_t kMemoryEntryBytes = 29;
-constexpr size_t kPilingUp = 2 * kMaxRuns;  ///< runs of a shard at which merges stop pausing
-constexpr size_t kTooMany = 4 * kMaxRuns;   ///< and at which following waits for them
+constexpr std::chrono::seconds kLookAtAge{10};  ///< of changes, so often
+constexpr size_t kPilingUp = 2 * kMaxRuns;      ///< runs of a shard at which merges stop pausing
+constexpr size_t kTooMany = 4 * kMaxRuns;       ///< and at which following waits for them
 
 /// Whether rows of the same files come out the same with both: keys as well as what readers of single rows see.
 bool ReadsAlike(const spec::TableMetadata& a, const spec::TableMetadata& b) {
@@ -34,7 +36,17 @@ bool ReadsAlike(const spec::TableMetadata& a, const spec::TableMetadata& b) {
 class RunKeyIndex : public KeyIndex {
  public:
   RunKeyIndex(KeyIndexOptions options, std::string key_version)
-      : options_(std::move(options)), key_version_(std::move(key_version)) {}
+      : options_(std::move(options)),
+        key_version_(std::move(key_version)),
+        checkpoint_rule_({.max_entries = checkpoint_entries(), .max_age_ms = options_.checkpoint_age_ms},
+                         *options_.clock) {}
+
+  ~RunKeyIndex() override {
+    checkpoints_.reset();
+    merges_.reset();
+    // Only what the manifest lists counts from now on.
+    if (is_writable() && has_read_manifest_) (void)directory_->DeleteUnlisted(nullptr);
+  }
 
   Status Open() {
     FRAZIL_TRY(OpenDirectory());
@@ -44,13 +56,16 @@ class RunKeyIndex : public KeyIndex {
     version->deletes = std::make_shared<LiveDeletes>(ShareOfBudget(kDefaultVectorBytes), options_.budget);
     current_ = std::make_unique<CurrentVersion>(std::move(version), std::move(damage_at_opening_),
                                                 is_writable() ? directory_.get() : nullptr);
-    next_checkpoint_at_ = checkpoint_entries();
     if (options_.budget != nullptr) {
       FRAZIL_ASSIGN(run_memory_, options_.budget->Reserve(0, "runs of the key index"));
     }
     if (options_.merge_in_background) {
-      merges_ = std::make_unique<MergeThread>([this](MergePace& pace) { return current_->MergeOne(&pace); },
-                                              [this] { return current_->MostRuns() > kPilingUp; });
+      merges_ = std::make_unique<BackgroundThread>([this](MergePace& pace) { return current_->MergeOne(&pace); },
+                                                   [this] { return current_->MostRuns() > kPilingUp; });
+      if (is_writable()) {
+        checkpoints_ = std::make_unique<BackgroundThread>([this](MergePace&) { return CheckpointInBackground(); },
+                                                          [] { return false; }, kLookAtAge);
+      }
     }
     return {};
   }
@@ -70,26 +85,11 @@ class RunKeyIndex : public KeyIndex {
 
   Status FollowTo(const table::Table& table, const spec::Snapshot* snapshot,
                   const std::map<std::string, KnownKeys>& known) override {
-    if (!IsAt(table, snapshot)) {
-      SyncPoint::Hit("key_index.follow.before");
-      FRAZIL_TRY(Advance(table, snapshot, known));
-      SyncPoint::Hit("key_index.follow.after");
-      CheckpointIfDue();
-      Merge();
-    }
-    table_ = table;
-    return {};
+    return Follow(table, snapshot, known, nullptr).map([](bool) {});
   }
 
-  int64_t NumRowsWithOtherKeys(const table::Table& table) const override {
-    const std::shared_ptr<const IndexVersion> version = Current();
-    const auto key = CanonicalKey::Make(*table.metadata()->schema(), options_.seed);
-    if (key && KeyReading(*table.metadata(), *key) == version->key_reading) return 0;
-    int64_t rows = 0;
-    version->dictionary.ForEach([&](const FileState& state) {
-      if (state.is_live && !state.file->has_own_keys) rows += state.file->record_count;
-    });
-    return rows;
+  Result<bool> FollowToIf(const table::Table& table, const spec::Snapshot* snapshot, const Accept& accept) override {
+    return Follow(table, snapshot, {}, accept);
   }
 
   Result<KeyHits> LookUp(std::span<const Hash96> sorted) override {
@@ -103,37 +103,29 @@ class RunKeyIndex : public KeyIndex {
       const spec::Snapshot* snapshot =
           version->snapshot ? table_->metadata()->FindSnapshot(*version->snapshot) : nullptr;
       if (version->snapshot && snapshot == nullptr) return tl::unexpected(hits.error());
-      FRAZIL_TRY(Advance(*table_, snapshot, {}));
+      FRAZIL_TRY(Advance(*table_, snapshot, {}, nullptr));
     }
   }
 
-  Status Checkpoint() override {
-    if (!is_writable() || Current()->files == nullptr || Current() == checkpointed_) return {};
-    SyncPoint::Hit("key_index.checkpoint.before");
-    FRAZIL_TRY(current_->FlushMemoryRuns(options_.executor));
-    FRAZIL_TRY(WriteManifest({}));
-    SyncPoint::Hit("key_index.checkpoint.after");
-    return {};
-  }
+  Status Checkpoint() override { return WriteCheckpoint(options_.executor); }
 
   Status WaitForMerges() override {
+    if (checkpoints_ != nullptr) FRAZIL_TRY(checkpoints_->WaitUntilIdle());
     if (merges_ != nullptr) return merges_->WaitUntilIdle();
     return MergeAll();
   }
-
   Status Verify(const table::Table& table, const std::function<void(int64_t, int64_t)>& on_progress) override {
     const std::shared_ptr<const IndexVersion> version = Current();
     if (version->files == nullptr) return Fail(ErrorCode::kInternal, "the index has not followed the table yet");
     FRAZIL_ASSIGN(CanonicalKey key, CanonicalKey::Make(*version->files->schema, options_.seed));
-    std::set<std::string> written;
+    std::optional<NewFiles> written;
+    if (is_writable()) written.emplace(*directory_);
     EntrySorter sorter({.num_shards = static_cast<uint32_t>(version->shards.size()),
                         .max_entries_in_memory = SorterEntries(),
-                        .name_run = [&](uint32_t) { return NameTemporaryRun(written); },
+                        .name_run = [&](uint32_t) { return written ? written->NewRunPath() : std::string(); },
                         .local = local_files(),
                         .executor = options_.executor});
-    const Status status = VerifyVersion(*version, table.io(), key, sorter, options_.executor, on_progress);
-    if (!written.empty()) (void)directory_->files().Delete({written.begin(), written.end()});
-    return status;
+    return VerifyVersion(*version, table.io(), key, sorter, options_.executor, on_progress);
   }
 
   KeyIndexStatus status() const override {
@@ -141,6 +133,7 @@ class RunKeyIndex : public KeyIndex {
     KeyIndexStatus status;
     status.directory = options_.directory;
     status.snapshot_id = version->snapshot;
+    status.num_live_rows = version->num_live_rows;
     status.num_files = version->dictionary.size();
     status.num_live_files = static_cast<int64_t>(live_.size());
     status.num_shards = static_cast<int64_t>(version->shards.size());
@@ -182,7 +175,11 @@ class RunKeyIndex : public KeyIndex {
 
   Status BeginAnew(const std::string& why) {
     Notice(fmt::format("the key index is built again from the table: {}", why));
-    return is_writable() ? directory_->Clear() : Status();
+    if (!is_writable()) return {};
+    FRAZIL_TRY(directory_->Clear());
+    has_read_manifest_ = true;
+    checkpoint_rule_.Demand();
+    return {};
   }
 
   Status Load(std::shared_ptr<IndexVersion>& version) {
@@ -191,19 +188,26 @@ class RunKeyIndex : public KeyIndex {
       if (manifest.error().code() != ErrorCode::kCorruptData) return tl::unexpected(std::move(manifest).error());
       return BeginAnew(manifest.error().ToString());
     }
-    if (!*manifest) return {};
+    has_read_manifest_ = true;
+    // Runs of a checkpoint that failed or was killed before its manifest was there.
+    if (is_writable()) (void)directory_->DeleteUnlisted(nullptr);
+    if (!*manifest) {
+      checkpoint_rule_.Demand();  // so that others know soon that there is one
+      return {};
+    }
     if ((*manifest)->table_uuid != options_.table_uuid) {
       return BeginAnew(fmt::format("it belongs to another table, {}", (*manifest)->table_uuid));
     }
     if ((*manifest)->key_version != key_version_) {
       return BeginAnew(fmt::format("its keys are of another version, {}", (*manifest)->key_version));
     }
-    LoadedVersion loaded = LoadVersion(**manifest, *directory_);
+    if (options_.from_nothing) return {};
+    LoadedVersion loaded = LoadVersion(**manifest, *directory_, options_.budget);
     // The process that writes may have replaced the files that a manifest lists right after it was read.
     for (int attempt = 0; !is_writable() && loaded.has_missing_files && attempt < 5; ++attempt) {
       auto newer = directory_->ReadManifest();
       if (!newer || !*newer || (*newer)->key_version != key_version_) break;
-      loaded = LoadVersion(**newer, *directory_);
+      loaded = LoadVersion(**newer, *directory_, options_.budget);
     }
     version = std::move(loaded.version);
     incomplete_ = std::move(loaded.incomplete);
@@ -228,8 +232,23 @@ class RunKeyIndex : public KeyIndex {
            ReadsAlike(*version->files->metadata, *table.metadata());
   }
 
-  Status Advance(const table::Table& table, const spec::Snapshot* snapshot,
-                 const std::map<std::string, KnownKeys>& known) {
+  Result<bool> Follow(const table::Table& table, const spec::Snapshot* snapshot,
+                      const std::map<std::string, KnownKeys>& known, const Accept& accept) {
+    if (!IsAt(table, snapshot)) {
+      SyncPoint::Hit("key_index.follow.before");
+      FRAZIL_ASSIGN(const bool is_accepted, Advance(table, snapshot, known, accept));
+      if (!is_accepted) return false;
+      SyncPoint::Hit("key_index.follow.after");
+      Merge();
+    }
+    CheckpointIfDue();
+    table_ = table;
+    return true;
+  }
+
+  /// False: `accept` (null: everything is accepted) did not agree.
+  Result<bool> Advance(const table::Table& table, const spec::Snapshot* snapshot,
+                       const std::map<std::string, KnownKeys>& known, const Accept& accept) {
     FRAZIL_ASSIGN(CanonicalKey key, CanonicalKey::Make(*table.metadata()->schema(), options_.seed));
     if (key.version() != key_version_) {
       return tl::unexpected(Error(ErrorCode::kInvalidArgument,
@@ -238,45 +257,60 @@ class RunKeyIndex : public KeyIndex {
                                 .WithHint("open the index again"));
     }
     const std::shared_ptr<const IndexVersion> from = Current();
-    const std::vector<bool> damaged_shards = SayDamage();
-    const bool is_repair =
-        !incomplete_.empty() || std::find(damaged_shards.begin(), damaged_shards.end(), true) != damaged_shards.end();
+    const std::map<uint32_t, std::string> damage = current_->damage();
+    std::vector<bool> damaged_shards(from->shards.size());
+    for (const auto& [shard, why] : damage) damaged_shards[shard] = true;
+    std::optional<NewFiles> new_files;  // gone again after an error
+    if (is_writable()) new_files.emplace(*directory_);
     IndexFollow follow(*from, live_, incomplete_, damaged_shards,
                        {.key = std::make_shared<const CanonicalKey>(std::move(key)),
                         .executor = options_.executor,
-                        .directory = is_writable() ? directory_.get() : nullptr,
+                        .new_files = new_files ? &*new_files : nullptr,
+                        .budget = options_.budget,
                         .on_notice = options_.on_notice,
                         .on_progress = options_.on_progress});
+    const auto is_accepted = [&] {
+      if (accept == nullptr) return true;
+      FollowCost cost = follow.cost();
+      if (!damage.empty()) cost.damage = fmt::format("shard {}: {}", damage.begin()->first, damage.begin()->second);
+      return accept(cost);
+    };
     FRAZIL_TRY(follow.Compare(table, snapshot, known));
-    FRAZIL_ASSIGN(std::vector<RunList> added, ReadKeys(follow));
+    if (!is_accepted()) return false;
+    FRAZIL_TRY(follow.Plan(table));
+    if (!is_accepted()) return false;
+    SayDamage(damage);
+    FRAZIL_ASSIGN(std::vector<RunList> added, ReadKeys(follow, new_files ? &*new_files : nullptr));
+    FollowCost cost = follow.cost();
+    cost.vectors = 0;  // the same ones change again and again
     const std::shared_ptr<IndexVersion> next = follow.MakeVersion();
-    FRAZIL_TRY(ReserveForRuns(*next, added));
+    FRAZIL_TRY(ReserveForRuns(added));
+    CheckpointRule::Change change{.entries = 0, .cost = cost.InRows()};
     for (const RunList& runs : added) {
-      for (const std::shared_ptr<const Run>& run : runs) entries_since_checkpoint_ += run->num_entries();
+      for (const std::shared_ptr<const Run>& run : runs) change.entries += run->num_entries();
     }
     current_->Advance(next, std::move(added), damaged_shards);
+    if (new_files) new_files->Keep();
+    checkpoint_rule_.Count(change, cost.ReaderReach());
+    // What was read again must not be lost to the next restart.
+    if (!damage.empty() || !incomplete_.empty()) checkpoint_rule_.Demand();
     follow.UpdateNumbers(live_);
     incomplete_.clear();
     live_files_.reset();
-    // What was read again must not be lost to the next restart.
-    if (is_repair) next_checkpoint_at_ = 0;
-    return {};
+    return true;
   }
 
-  /// Shards that are to be filled again.
-  std::vector<bool> SayDamage() {
-    std::vector<bool> damaged_shards(Current()->shards.size());
-    for (const auto& [shard, why] : current_->damage()) {
-      damaged_shards[shard] = true;
+  void SayDamage(const std::map<uint32_t, std::string>& damage) {
+    for (const auto& [shard, why] : damage) {
       const std::string line = fmt::format("shard {}: {}", shard, why);
       if (std::find(rebuilt_shards_.begin(), rebuilt_shards_.end(), line) != rebuilt_shards_.end()) continue;
       rebuilt_shards_.push_back(line);
       Notice("the key index lost entries and reads them from the table again, " + line);
     }
-    return damaged_shards;
   }
 
-  Result<std::vector<RunList>> ReadKeys(IndexFollow& follow) {
+  /// `new_files`: null: runs stay in memory.
+  Result<std::vector<RunList>> ReadKeys(IndexFollow& follow, NewFiles* new_files) {
     const int64_t max_entries = follow.max_entries();
     if (max_entries == 0) return std::vector<RunList>(Current()->shards.size());
     int64_t in_memory = std::min(max_entries, SorterEntries());
@@ -291,32 +325,21 @@ class RunKeyIndex : public KeyIndex {
       in_memory /= 2;
     }
     // What would soon be written anyway is written at once.
-    const bool to_files = is_writable() && max_entries > checkpoint_entries();
+    const bool to_files = new_files != nullptr && max_entries > checkpoint_entries();
     EntrySorter sorter({.num_shards = static_cast<uint32_t>(Current()->shards.size()),
                         .max_entries_in_memory = in_memory,
-                        .name_run = [&](uint32_t) { return to_files ? directory_->NewRunPath() : std::string(); },
+                        .name_run = [&](uint32_t) { return to_files ? new_files->NewRunPath() : std::string(); },
                         .local = local_files(),
                         .executor = options_.executor});
     FRAZIL_TRY(follow.Scan(sorter));
     return sorter.Finish();
   }
 
-  Status ReserveForRuns(const IndexVersion& next, const std::vector<RunList>& added) {
+  Status ReserveForRuns(const std::vector<RunList>& added) {
     if (options_.budget == nullptr) return {};
     const auto resize = [&] { return run_memory_.Resize(MemoryBytes(Current()->shards) + MemoryBytes(added)); };
     if (resize() || !is_writable()) return resize();
-    // Files of the version that is being made must survive the checkpoint of the one before.
-    std::set<std::string> kept;
-    for (const RunList& runs : added) {
-      for (const std::shared_ptr<const Run>& run : runs) kept.insert(run->path());
-    }
-    next.dictionary.ForEach([&](const FileState& state) {
-      if (state.forwarding != nullptr) kept.insert(directory_->PathOf(state.forwarding->file_name));
-    });
-    if (Current()->files != nullptr) {
-      FRAZIL_TRY(current_->FlushMemoryRuns(options_.executor));
-      FRAZIL_TRY(WriteManifest(kept));
-    }
+    FRAZIL_TRY(Checkpoint());
     return resize();
   }
 
@@ -327,13 +350,6 @@ class RunKeyIndex : public KeyIndex {
     return std::min(options_.checkpoint_entries, options_.budget->limit_bytes() / kShareOfBudget / kMemoryEntryBytes);
   }
 
-  static int64_t MemoryEntries(const std::vector<RunList>& shards) {
-    int64_t count = 0;
-    for (const RunList& runs : shards) {
-      for (const std::shared_ptr<const Run>& run : runs) count += run->in_memory() ? run->num_entries() : 0;
-    }
-    return count;
-  }
   static int64_t MemoryBytes(const std::vector<RunList>& shards) {
     int64_t bytes = 0;
     for (const RunList& runs : shards) {
@@ -344,23 +360,59 @@ class RunKeyIndex : public KeyIndex {
 
   /// The index goes on without: what is not durable is read from the table after a restart.
   void CheckpointIfDue() {
-    if (!is_writable() || entries_since_checkpoint_ < next_checkpoint_at_) return;
-    if (Status status = Checkpoint(); !status) {
-      if (!is_checkpoint_failing_) {
-        Notice("the key index stays in memory for now, its checkpoint failed: " + status.error().ToString());
-      }
-      is_checkpoint_failing_ = true;
-      next_checkpoint_at_ = entries_since_checkpoint_ + checkpoint_entries() / 4 + 1;
+    if (!is_writable()) return;
+    const CheckpointRule::Due due = checkpoint_rule_.due();
+    if (checkpoints_ != nullptr && due == CheckpointRule::Due::kSoon) {
+      checkpoints_->Wake();
+    } else if (due != CheckpointRule::Due::kNo) {
+      NoteFailure(Checkpoint());
     }
+    std::optional<std::string> failure;
+    {
+      const std::lock_guard lock(checkpointed_mutex_);
+      if (!is_failure_said_) failure = checkpoint_failure_;
+      is_failure_said_ |= failure.has_value();
+    }
+    if (failure) Notice("the key index stays in memory for now, its checkpoint failed: " + *failure);
+    // Files may have taken the place of runs in memory. To make a reservation smaller never fails.
+    if (options_.budget != nullptr) (void)run_memory_.Resize(MemoryBytes(Current()->shards));
   }
 
-  Status WriteManifest(std::set<std::string> also_kept) {
-    FRAZIL_ASSIGN(checkpointed_, current_->WriteManifest(options_.table_uuid, key_version_, std::move(also_kept)));
-    is_checkpoint_failing_ = false;
-    entries_since_checkpoint_ = 0;
-    next_checkpoint_at_ = checkpoint_entries();
-    if (options_.budget != nullptr) (void)run_memory_.Resize(MemoryBytes(checkpointed_->shards));  // less than before
+  Status WriteCheckpoint(Executor* executor) {
+    if (!is_writable() || Current()->files == nullptr) return {};
+    {
+      const std::lock_guard lock(checkpointed_mutex_);
+      if (Current() == checkpointed_) return {};
+    }
+    SyncPoint::Hit("key_index.checkpoint.before");
+    const CheckpointRule::Taken taken = checkpoint_rule_.Begin();
+    auto written = current_->Checkpoint(options_.table_uuid, key_version_, executor);
+    if (!written) {
+      checkpoint_rule_.Failed();
+      return tl::unexpected(std::move(written).error());
+    }
+    checkpoint_rule_.Done(taken);
+    {
+      const std::lock_guard lock(checkpointed_mutex_);
+      checkpointed_ = *std::move(written);
+      checkpoint_failure_.reset();
+      is_failure_said_ = false;
+    }
+    SyncPoint::Hit("key_index.checkpoint.after");
     return {};
+  }
+
+  Result<bool> CheckpointInBackground() {
+    if (checkpoint_rule_.due() == CheckpointRule::Due::kNo) return false;
+    NoteFailure(WriteCheckpoint(nullptr));  // the other cores are for those who wait
+    merges_->Wake();
+    return false;
+  }
+
+  void NoteFailure(const Status& status) {
+    if (status) return;
+    const std::lock_guard lock(checkpointed_mutex_);
+    checkpoint_failure_ = status.error().ToString();
   }
 
   // ---- merging
@@ -390,11 +442,6 @@ class RunKeyIndex : public KeyIndex {
     return std::max(kMinSorterEntries, ShareOfBudget(kDefaultSorterEntries * kSorterEntryBytes) / kSorterEntryBytes);
   }
 
-  std::string NameTemporaryRun(std::set<std::string>& written) {
-    if (!is_writable()) return "";
-    return *written.insert(directory_->NewRunPath()).first;
-  }
-
   void Notice(const std::string& line) const {
     if (options_.on_notice) options_.on_notice(line);
   }
@@ -410,14 +457,18 @@ class RunKeyIndex : public KeyIndex {
   mutable std::optional<table::LiveFiles> live_files_;
   std::vector<std::string> rebuilt_shards_;
   MemoryBudget::Reservation run_memory_;
+  bool has_read_manifest_ = false;
+
+  CheckpointRule checkpoint_rule_;
+  std::mutex checkpointed_mutex_;  // guards what follows, up to the next empty line
   std::shared_ptr<const IndexVersion> checkpointed_;
-  bool is_checkpoint_failing_ = false;
-  int64_t next_checkpoint_at_ = 0;
-  int64_t entries_since_checkpoint_ = 0;  ///< that came to be read from the table again after a crash
+  std::optional<std::string> checkpoint_failure_;  ///< of the newest attempts, all of which failed
+  bool is_failure_said_ = false;
 
   std::map<uint32_t, std::string> damage_at_opening_;
   std::unique_ptr<CurrentVersion> current_;
-  std::unique_ptr<MergeThread> merges_;  // last: its thread uses the others
+  std::unique_ptr<BackgroundThread> merges_;       // last: their threads use the others
+  std::unique_ptr<BackgroundThread> checkpoints_;  ///< null: FollowTo writes them
 };
 
 }  // namespace

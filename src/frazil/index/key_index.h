@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/clock.h"
 #include "frazil/base/executor.h"
 #include "frazil/base/hash.h"
 #include "frazil/base/memory_budget.h"
 #include "frazil/base/result.h"
+#include "frazil/index/follow_cost.h"
 #include "frazil/index/indexed_file.h"
 #include "frazil/io/file_io.h"
 #include "frazil/spec/ids.h"
@@ -83,8 +85,9 @@ struct KeyHits {
 struct KeyIndexStatus {
   std::string directory;  ///< empty: in memory
   std::optional<spec::SnapshotId> snapshot_id;
-  int64_t num_entries = 0;  ///< dead ones included
-  int64_t num_files = 0;    ///< numbers in the dictionary, gone ones included
+  int64_t num_entries = 0;    ///< dead ones included
+  int64_t num_live_rows = 0;  ///< IndexManifest::num_live_rows
+  int64_t num_files = 0;      ///< numbers in the dictionary, gone ones included
   int64_t num_live_files = 0;
   int64_t num_shards = 0;
   int64_t num_runs = 0;         ///< files
@@ -120,9 +123,10 @@ class KeyIndex {
   virtual Status FollowTo(const table::Table& table, const spec::Snapshot* snapshot,
                           const std::map<std::string, KnownKeys>& known) = 0;
 
-  /// Rows that FollowTo would read again because their keys do not stand in their files and the table's name mapping, or a
-  /// default, gives them others now; 0: none.
-  virtual int64_t NumRowsWithOtherKeys(const table::Table& table) const = 0;
+  /// The same without known keys, if `accept` agrees to the cost; false: it did not, and nothing has changed. It is asked
+  /// twice, first for the vectors alone.
+  using Accept = std::function<bool(const FollowCost& cost)>;
+  virtual Result<bool> FollowToIf(const table::Table& table, const spec::Snapshot* snapshot, const Accept& accept) = 0;
 
   /// The current version.
   virtual std::shared_ptr<const KeyIndexView> View() const = 0;
@@ -132,12 +136,14 @@ class KeyIndex {
   /// Live data and delete files of the snapshot, as the last FollowTo saw them.
   virtual const table::LiveFiles& live_files() const = 0;
 
-  /// Makes the current version durable: memory runs become files, the manifest is written last. FollowTo does it by
-  /// itself when enough has gathered. Disk full: kIo, and the last good state stays. Does nothing for an index in
-  /// memory or opened for reading. Sync points: "key_index.checkpoint.{before,after}" and those of the local files.
+  /// Makes the current version durable: memory runs become files, the manifest is written last. The index does it by
+  /// itself too, in the background, when enough has gathered (CheckpointRule). Disk full: kIo, the last good state stays and
+  /// nothing else does. Does nothing for an index in memory or opened for reading. Sync points:
+  /// "key_index.checkpoint.{before,after}" and those of the local files.
   virtual Status Checkpoint() = 0;
 
-  /// Waits until no merge is running or due, without the pace of the background; their error, if any.
+  /// Waits until no merge and no checkpoint is running or due, without the pace of the background; the error of a merge, if
+  /// any.
   virtual Status WaitForMerges() = 0;
 
   /// Checks every page of every run, that every live row of the snapshot is found, and that nothing else is.
@@ -158,11 +164,15 @@ struct KeyIndexOptions {
   std::string table_uuid;
   spec::SchemaPtr schema;  ///< with identifier fields
   uint64_t seed = 0;       ///< of the key hash; another seed or key version than the manifest's: rebuilt, with a notice
-  Executor* executor = nullptr;                       ///< scans; may be null
-  MemoryBudget* budget = nullptr;                     ///< may be null: no limit
-  uint32_t num_shards = 16;                           ///< of a new index; a power of two
-  int64_t checkpoint_entries = 4'000'000;             ///< entries in memory that make FollowTo write a checkpoint
-  bool merge_in_background = true;                    ///< else FollowTo merges before it returns
+  Executor* executor = nullptr;            ///< scans; may be null
+  MemoryBudget* budget = nullptr;          ///< may be null: no limit
+  uint32_t num_shards = 16;                ///< of a new index; a power of two
+  int64_t checkpoint_entries = 4'000'000;  ///< new entries that make it write a checkpoint
+  int64_t checkpoint_age_ms = 180'000;     ///< of a change, that do so
+  Clock* clock = &Clock::System();         ///< of that age
+  bool merge_in_background = true;         ///< else FollowTo merges and writes before it returns
+  /// Begins from nothing although the folder has an index of the table; that one stays until the first checkpoint.
+  bool from_nothing = false;
   std::shared_ptr<io::FileIO> local_files;            ///< null, or a stand-in for the local files (tests)
   std::function<void(const std::string&)> on_notice;  ///< one line for people
   std::function<void(int64_t rows, int64_t total_rows)> on_progress;  ///< of a long follow; any thread

@@ -6,9 +6,7 @@
 
 #include "frazil/base/sync_point.h"
 #include "frazil/base/test_support.h"
-#include "frazil/index/canonical_key.h"
-#include "frazil/index/key_index.h"
-#include "frazil/index/model_table_test_support.h"
+#include "frazil/index/key_index_disk_test_support.h"
 #include "frazil/index/run_page.h"
 #include "frazil/io/fault_injecting_file_io.h"
 
@@ -20,111 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-constexpr uint64_t kSeed = 7;
-
-/// A table of a model, and an index of it in a folder.
-class KeyIndexDiskTest : public ::testing::Test {
- protected:
-  KeyIndexDiskTest() {
-    auto key = CanonicalKey::Make(*table_.schema(), kSeed);
-    EXPECT_THAT(key, IsOk());
-    arrow::Int32Builder builder;
-    for (int32_t id = 0; id < 64; ++id) EXPECT_TRUE(builder.Append(id).ok());
-    const auto hashes = key->HashRows({*builder.Finish()});
-    EXPECT_THAT(hashes, IsOk());
-    for (size_t id = 0; id < 64; ++id) ids_[(*hashes)[id]] = static_cast<int64_t>(id);
-    for (const auto& [hash, id] : ids_) sorted_.push_back(hash);
-  }
-
-  KeyIndexOptions Options() {
-    return {.directory = folder_.path().string(),
-            .table_uuid = table_.uuid(),
-            .schema = table_.schema(),
-            .seed = kSeed,
-            .num_shards = 4,
-            .merge_in_background = false,
-            .on_notice = [this](const std::string& line) { notices_.push_back(line); }};
-  }
-  Result<std::unique_ptr<KeyIndex>> TryOpen() { return OpenKeyIndex(Options()); }
-  std::unique_ptr<KeyIndex> Open() {
-    auto index = TryOpen();
-    EXPECT_THAT(index, IsOk());
-    return *std::move(index);
-  }
-
-  Status Follow(KeyIndex& index) {
-    const table::Table table = table_.Handle();
-    return index.FollowTo(table, table.metadata()->current_snapshot(), {});
-  }
-
-  std::string Insert(const std::vector<int64_t>& ids, std::vector<std::optional<int64_t>> row_ids = {}) {
-    const auto file = table_.Write(ids, std::move(row_ids));
-    table_.Add(file);
-    table_.Commit();
-    return file->path;
-  }
-  /// Reading the file would fail from now on.
-  Bytes MakeUnreadable(const std::string& path) {
-    Bytes bytes = *table_.io()->ReadFile(path);
-    table_.io()->Overwrite(path, Bytes(4));
-    return bytes;
-  }
-
-  /// What the index finds of ids 0 to 63.
-  std::vector<ModelRow> Find(KeyIndex& index) {
-    const auto found = index.LookUp(sorted_);
-    EXPECT_THAT(found, IsOk());
-    return found ? RowsOf(found->hits) : std::vector<ModelRow>();
-  }
-  std::vector<ModelRow> Find(const KeyIndexView& view) {
-    const auto hits = view.LookUp(sorted_);
-    EXPECT_THAT(hits, IsOk());
-    return hits ? RowsOf(*hits) : std::vector<ModelRow>();
-  }
-
-  std::vector<std::string> FilesOf(const std::string& prefix) {
-    std::vector<std::string> files;
-    for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
-      if (file.path().filename().string().starts_with(prefix)) files.push_back(file.path().string());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-  }
-  /// Changes one byte of every page's worth of a file, so that whatever page is read is damaged.
-  static void DamagePages(const std::string& path) {
-    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
-    const auto pages = static_cast<std::streamoff>(std::filesystem::file_size(path) / 4096);
-    for (std::streamoff page = 0; page < pages; ++page) {
-      bytes.seekp(page * 4096 + 5);
-      bytes.put('\x5a');
-    }
-  }
-
-  TempDir folder_;
-  ModelTable table_{3};
-  std::vector<std::string> notices_;
-  std::vector<Hash96> sorted_;  ///< of ids 0 to 63
-
- private:
-  std::vector<ModelRow> RowsOf(const std::vector<KeyHit>& hits) {
-    std::vector<ModelRow> rows;
-    for (const KeyHit& hit : hits) {
-      rows.push_back({ids_[sorted_[hit.key]], hit.file_path(), hit.position.value(),
-                      hit.row_id ? std::optional(hit.row_id->value()) : std::nullopt});
-    }
-    std::sort(rows.begin(), rows.end());
-    return rows;
-  }
-
-  std::map<Hash96, int64_t> ids_;
-};
-
-std::vector<int64_t> Range(int64_t from, int64_t to) {
-  std::vector<int64_t> ids;
-  for (int64_t id = from; id < to; ++id) ids.push_back(id);
-  return ids;
-}
 
 // ---- checkpoints
 
@@ -239,7 +132,10 @@ TEST_F(KeyIndexDiskTest, FollowingWritesACheckpointWhenEnoughHasGathered) {
   ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
   Insert(Range(0, 6));
   ASSERT_THAT(Follow(*index), IsOk());
-  EXPECT_THAT(FilesOf("manifest-"), IsEmpty());
+  EXPECT_THAT(FilesOf("manifest-"), SizeIs(1));  // that there is one
+  Insert(Range(12, 18));
+  ASSERT_THAT(Follow(*index), IsOk());
+  EXPECT_GT(index->status().num_memory_runs, 0);
   Insert(Range(6, 12));
   ASSERT_THAT(Follow(*index), IsOk());
   EXPECT_THAT(FilesOf("manifest-"), SizeIs(1));
@@ -368,7 +264,7 @@ TEST_F(KeyIndexDiskTest, AnIndexOfAnotherTableOrKeyIsBuiltAgain) {
     ASSERT_THAT(index->Checkpoint(), IsOk());
   }
   KeyIndexOptions options = Options();
-  options.seed = kSeed + 1;
+  options.seed = kDiskTestSeed + 1;
   {
     ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(options));
     EXPECT_EQ(index->snapshot_id(), std::nullopt);
@@ -422,6 +318,25 @@ TEST_F(KeyIndexDiskTest, AViewStaysWhatItWasWhileTheIndexGoesOn) {
   EXPECT_EQ(Find(*view), then);
 }
 
+TEST_F(KeyIndexDiskTest, AnEqualityDeleteFileThatIsInTheSnapshotTwiceIsRefusedAlsoWhenItWasKnown) {
+  Insert(Range(0, 10));
+  const auto index = Open();
+  for (const bool is_known : {false, true}) {
+    table_.DeleteByKey(std::set<int64_t>{1}, std::nullopt);
+    table_.Commit();
+    if (is_known) {
+      ASSERT_THAT(Follow(*index), IsOk());
+    }
+    const int64_t once = table_.history().rbegin()->first;
+    table_.RepeatEqualityDelete();
+    table_.Commit();
+    EXPECT_THAT(Follow(*index), IsError(ErrorCode::kInvalidTable, "an equality delete file is in the snapshot twice"));
+    table_.SetHead(once);
+    ASSERT_THAT(Follow(*index), IsOk());
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+  }
+}
+
 TEST_F(KeyIndexDiskTest, TooLittleMemoryIsAnErrorThatLeavesTheIndexAsItWas) {
   MemoryBudget budget(int64_t{1} << 20);
   KeyIndexOptions options = Options();
@@ -439,49 +354,6 @@ TEST_F(KeyIndexDiskTest, TooLittleMemoryIsAnErrorThatLeavesTheIndexAsItWas) {
 }
 
 // ---- row maps
-
-class KeyIndexForwardingTest : public KeyIndexDiskTest {
- protected:
-  /// Rewrites whole files into one, rows in order, with a row map.
-  std::string Rewrite(const std::vector<std::string>& paths) {
-    table::RowMapWriter writer;
-    std::vector<int64_t> ids;
-    std::vector<std::optional<int64_t>> row_ids;
-    std::vector<std::pair<uint32_t, int64_t>> lengths;
-    for (const std::string& path : paths) {
-      const ModelEntry& entry = table_.state().files.at(path);
-      format::DeletionVector dropped;
-      EXPECT_THAT(dropped.AddAll({std::vector<int64_t>(entry.dead.begin(), entry.dead.end())}), IsOk());
-      const uint32_t source = writer.AddSource({.path = path,
-                                                .sequence_number = spec::SequenceNumber(entry.sequence),
-                                                .first_row_id = spec::RowId(*entry.first_row_id),
-                                                .record_count = static_cast<int64_t>(entry.file->ids.size())},
-                                               std::move(dropped));
-      int64_t length = 0;
-      for (const int64_t p : table_.state().LivePositions(entry)) {
-        ids.push_back(entry.file->ids[static_cast<size_t>(p)]);
-        row_ids.push_back(entry.RowIdAt(p));
-        ++length;
-      }
-      lengths.emplace_back(source, length);
-    }
-    const auto file = table_.Write(ids, row_ids);
-    const uint32_t output = writer.AddOutput({.path = file->path, .record_count = static_cast<int64_t>(ids.size())});
-    int64_t start = 0;
-    for (const auto& [source, length] : lengths) {
-      EXPECT_THAT(writer.AddOrderKept(source, 0, output, start, length), IsOk());
-      start += length;
-    }
-    row_map_ = table_.NewPath("rowmap");
-    EXPECT_THAT(writer.Write(*table_.io(), row_map_), IsOk());
-    for (const std::string& path : paths) table_.Remove(path);
-    table_.Add(file);
-    table_.Commit({{table::kRowMapSummaryKey, row_map_}});
-    return file->path;
-  }
-
-  std::string row_map_;
-};
 
 TEST_F(KeyIndexForwardingTest, ARewriteWithARowMapCostsNoScan) {
   const std::string first = Insert(Range(0, 20));

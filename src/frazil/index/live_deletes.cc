@@ -7,21 +7,17 @@
 namespace frazil::index {
 namespace {
 
-/// About what roaring takes, two bytes a position, at most 8 KiB per 65,536 rows; and a bit a row beside it.
-int64_t BytesOf(const format::DeletionVector& positions) {
-  if (positions.empty()) return 0;
-  const int64_t containers = positions.Max().value() / 65'536 + 1;
-  return std::min(2 * positions.cardinality(), 8192 * containers) + 16 * std::min(containers, positions.cardinality()) +
-         positions.Max().value() / 8;
-}
-
 constexpr int64_t kSlotBytes = 400;  ///< key, list node, map node
 
 }  // namespace
 
-LiveDeletes::LiveDeletes(int64_t max_bytes, MemoryBudget* budget) : max_bytes_(max_bytes) {
-  if (budget == nullptr) return;
-  if (auto reserved = budget->Reserve(0, "deletion vectors")) reservation_ = *std::move(reserved);
+LiveDeletes::LiveDeletes(int64_t max_bytes, MemoryBudget* budget) : max_bytes_(max_bytes), budget_(budget) {}
+
+/// About what roaring takes, two bytes a position, at most 8 KiB per 65,536 rows.
+int64_t LiveDeletes::BytesOf(const format::DeletionVector& positions) {
+  if (positions.empty()) return 0;
+  const int64_t containers = positions.Max().value() / 65'536 + 1;
+  return std::min(2 * positions.cardinality(), 8192 * containers) + 16 * std::min(containers, positions.cardinality());
 }
 
 spec::DeleteFileId LiveDeletes::IdOf(const table::ApplicableDeletes& deletes) {
@@ -100,32 +96,56 @@ LiveDeletes::Bits LiveDeletes::FindBits(const std::string& path, const spec::Del
 LiveDeletes::Bits LiveDeletes::LayOut(const std::string& path, const spec::DeleteFileId& id,
                                       const format::DeletionVector& positions) {
   if (Bits bits = FindBits(path, id)) return bits;
-  auto bits = std::make_shared<const std::vector<uint64_t>>(positions.ToBits());
+  const int64_t bytes = positions.empty() ? 0 : positions.Max().value() / 8;
+  auto charged = std::make_shared<Charged<std::vector<uint64_t>>>();
+  {
+    const std::lock_guard lock(mutex_);
+    auto room = Reserve(bytes);
+    if (!room) return nullptr;
+    charged->room = *std::move(room);
+  }
+  charged->value = positions.ToBits();
+  const std::vector<uint64_t>* value = &charged->value;
+  const Bits bits(std::move(charged), value);
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(KeyOf(path, id));
-  if (found != by_key_.end()) found->second->bits = bits;
+  if (found != by_key_.end()) {
+    found->second->bits = bits;
+    found->second->bytes += bytes;
+    bytes_ += bytes;
+  }
   return bits;
 }
 
 LiveDeletes::Positions LiveDeletes::Insert(const std::string& path, const spec::DeleteFileId& id,
                                            format::DeletionVector positions) {
   const int64_t bytes = BytesOf(positions) + kSlotBytes + static_cast<int64_t>(id.path.size() + path.size());
-  auto shared = std::make_shared<const format::DeletionVector>(std::move(positions));
+  auto charged = std::make_shared<Charged<format::DeletionVector>>();
+  charged->value = std::move(positions);
+  const format::DeletionVector* value = &charged->value;
   const std::lock_guard lock(mutex_);
+  auto room = Reserve(bytes);
+  if (room) {
+    charged->room = *std::move(room);
+  } else {
+    ++num_refused_;
+  }
+  const bool is_charged = room.has_value();
+  const Positions shared(std::move(charged), value);
   std::string key = KeyOf(path, id);
-  if (by_key_.contains(key)) return shared;  // another thread was faster
-  if (!MakeRoom(bytes)) return shared;
+  if (!is_charged || bytes > max_bytes_ || by_key_.contains(key)) return shared;  // or another thread was faster
+  while (bytes_ + bytes > max_bytes_) DropOldest();
   slots_.push_front({.key = key, .positions = shared, .bits = nullptr, .bytes = bytes});
   by_key_.emplace(std::move(key), slots_.begin());
   bytes_ += bytes;
   return shared;
 }
 
-bool LiveDeletes::MakeRoom(int64_t bytes) {
+std::optional<MemoryBudget::Reservation> LiveDeletes::Reserve(int64_t bytes) {
+  if (budget_ == nullptr) return MemoryBudget::Reservation();
   for (;;) {
-    const int64_t wanted = bytes_ + bytes;
-    if (wanted <= max_bytes_ && (!reservation_ || reservation_->Resize(wanted))) return true;
-    if (slots_.empty()) return false;
+    if (auto room = budget_->Reserve(bytes, "deletion vectors")) return *std::move(room);
+    if (slots_.empty()) return std::nullopt;
     DropOldest();
   }
 }

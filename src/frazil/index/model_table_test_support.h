@@ -264,6 +264,11 @@ class ModelTable {
       by.file.partition = {spec::Value(*part)};
     }
   }
+  /// As a broken writer lists a file.
+  void RepeatEqualityDelete() {
+    const ModelEqualityDelete last = state_.equality_deletes.back();
+    state_.equality_deletes.push_back(last);
+  }
   void DropEqualityDeletes() { state_.equality_deletes.clear(); }
   void DropVectorOf(const std::string& path) { state_.vectors.erase(path); }
 

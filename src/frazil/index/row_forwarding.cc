@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "frazil/index/row_map_reading.h"
+
 namespace frazil::index {
-RowForwarding::RowForwarding(const table::Table& table, State state, IndexDirectory* directory,
+RowForwarding::RowForwarding(const table::Table& table, State state, NewFiles* new_files, MemoryBudget* budget,
                              std::function<void(const std::string&)> on_notice)
-    : table_(table), state_(state), directory_(directory), on_notice_(std::move(on_notice)) {
+    : table_(table), state_(state), new_files_(new_files), budget_(budget), on_notice_(std::move(on_notice)) {
   for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
     const auto row_map = snapshot.summary.find(table::kRowMapSummaryKey);
     if (row_map != snapshot.summary.end()) row_map_of_[snapshot.sequence_number] = row_map->second;
@@ -23,14 +25,9 @@ RowForwarding::Rewrite* RowForwarding::RewriteOf(const table::LiveDataFile& outp
   Rewrite& rewrite = found->second;
   if (is_new) {
     rewrite.path = path->second;
-    if (auto row_map = table::RowMap::Read(*table_.io(), rewrite.path)) {
-      rewrite.row_map = *std::move(row_map);
-      rewrite.outputs.resize(rewrite.row_map->outputs().size());
-      for (uint32_t source = 0; source < rewrite.row_map->sources().size(); ++source) {
-        rewrite.num_carried.push_back(rewrite.row_map->CountCarried(source));
-      }
-    } else {
-      Notice("files of a rewrite are read again, since its row map cannot be: " + row_map.error().ToString());
+    if (const Status loaded = Load(rewrite); !loaded) {
+      rewrite.row_map = nullptr;
+      Notice("files of a rewrite are read again, since its row map cannot be: " + loaded.error().ToString());
     }
   }
   return rewrite.row_map == nullptr ? nullptr : &rewrite;
@@ -88,27 +85,26 @@ Result<std::optional<RowForwarding::Decision>> RowForwarding::Decide(const table
   }
   // Rows that came from nowhere have no entries at all.
   if (num_mapped != file.record_count) return std::nullopt;
-  if (!KeepCopy(*rewrite)) return std::nullopt;
   rewrite->sources.merge(sources);
   rewrite->outputs[output_index] = number;
   return decision;
 }
 
-bool RowForwarding::KeepCopy(Rewrite& rewrite) {
-  if (directory_ == nullptr || !rewrite.file_name.empty()) return true;
-  const std::string path = directory_->NewRowMapPath();
-  const auto copy = [&]() -> Status {
-    FRAZIL_ASSIGN(const Bytes bytes, table_.io()->ReadFile(rewrite.path));
-    FRAZIL_TRY(directory_->files().WriteFile(path, bytes));
-    FRAZIL_ASSIGN(rewrite.row_map, table::RowMap::Read(directory_->files(), path));
-    return {};
-  };
-  if (Status copied = copy(); !copied) {
-    Notice("files of a rewrite are read again, since its row map cannot be kept: " + copied.error().ToString());
-    return false;
+Status RowForwarding::Load(Rewrite& rewrite) {
+  if (new_files_ == nullptr) {
+    FRAZIL_ASSIGN(rewrite.row_map, ReadRowMap(*table_.io(), rewrite.path, budget_));
+  } else {
+    const std::string copy = new_files_->NewRowMapPath();
+    io::FileIO& local = new_files_->directory().files();
+    FRAZIL_TRY(CopyFile(*table_.io(), rewrite.path, local, copy));
+    FRAZIL_ASSIGN(rewrite.row_map, ReadRowMap(local, copy, budget_));
+    rewrite.file_name = copy.substr(copy.rfind('/') + 1);
   }
-  rewrite.file_name = path.substr(path.rfind('/') + 1);
-  return true;
+  rewrite.outputs.resize(rewrite.row_map->outputs().size());
+  for (uint32_t source = 0; source < rewrite.row_map->sources().size(); ++source) {
+    rewrite.num_carried.push_back(rewrite.row_map->CountCarried(source));
+  }
+  return {};
 }
 
 std::map<FileNumber, std::shared_ptr<const Forwarding>> RowForwarding::Finish() {

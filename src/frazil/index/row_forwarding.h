@@ -25,8 +25,9 @@ class RowForwarding {
     const std::set<FileNumber>& incomplete;                   ///< live at S, but entries may be missing
     const std::set<FileNumber>& gone;                         ///< live at S, not at H
   };
-  /// `directory` may be null: row maps stay in memory then.
-  RowForwarding(const table::Table& table, State state, IndexDirectory* directory,
+  /// `new_files`, for local copies of row maps, may be null: they are read where they are then. `budget`, which may be null,
+  /// is for those that are kept in memory.
+  RowForwarding(const table::Table& table, State state, NewFiles* new_files, MemoryBudget* budget,
                 std::function<void(const std::string&)> on_notice);
 
   /// What must be read of a new file whose sources' entries are forwarded to it.
@@ -51,14 +52,15 @@ class RowForwarding {
   };
 
   Rewrite* RewriteOf(const table::LiveDataFile& output);
-  /// Keeps a copy of the row map where nobody else cleans up.
-  bool KeepCopy(Rewrite& rewrite);
+  /// Reads the row map, of a copy where nobody else cleans up if there is a place for it.
+  Status Load(Rewrite& rewrite);
   bool CanForward(const IndexedFile& source, const table::RowMap::Source& recorded, const spec::DataFile& output) const;
   void Notice(const std::string& line) const;
 
   const table::Table& table_;
   const State state_;
-  IndexDirectory* const directory_;
+  NewFiles* const new_files_;
+  MemoryBudget* const budget_;
   const std::function<void(const std::string&)> on_notice_;
   std::map<spec::SequenceNumber, std::string> row_map_of_;  ///< paths by the sequence number of the snapshot
   std::map<std::string, Rewrite> rewrites_;                 ///< by path of the row map

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "frazil/index/key_index.h"
@@ -23,7 +24,7 @@ struct KeyIndexAtSnapshot {
 };
 
 /// The key indexes that ingest left on this machine, as far as queries can use them: opened for reading, and brought to
-/// the query's snapshot in memory when little has changed since the last checkpoint.
+/// the query's snapshot in memory when little has changed since the last checkpoint (index::FollowCost::ReaderReach).
 ///
 /// Never an error: without an index a query scans. Thread-safe.
 class KeyIndexes {
@@ -38,6 +39,8 @@ class KeyIndexes {
   /// Null when none is at hand: no folder, another table's or key's, damaged, too far from `snapshot`, or `snapshot` is
   /// not the newest of its table.
   std::shared_ptr<const KeyIndexAtSnapshot> Find(const table::Table& table, const spec::Snapshot& snapshot);
+  /// An index that Find() gave turned out to be of no use: says so, once for each cause, and lets go of it.
+  void GiveUp(const table::Table& table, const Error& why);
 
  private:
   struct Opened {
@@ -48,6 +51,9 @@ class KeyIndexes {
   };
 
   Result<std::shared_ptr<const KeyIndexAtSnapshot>> TryFind(const table::Table& table, const spec::Snapshot& snapshot);
+  /// False: too far.
+  Result<bool> Follow(Opened& opened, const table::Table& table, const spec::Snapshot& snapshot);
+  static std::shared_ptr<const KeyIndexAtSnapshot> At(Opened& use, const index::CanonicalKey& key);
   Result<Opened> Open(const table::Table& table, const index::CanonicalKey& key, uint64_t seed);
 
   const KeyIndexDirectory directory_;
@@ -55,6 +61,7 @@ class KeyIndexes {
   MemoryBudget* const budget_;
   std::mutex mutex_;                      // held while an index follows: whoever waits wants the same
   std::map<std::string, Opened> opened_;  // by table UUID; guarded by mutex_
+  std::set<std::string> said_;            // warnings; guarded by mutex_
 };
 
 }  // namespace frazil::sql

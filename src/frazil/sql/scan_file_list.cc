@@ -58,7 +58,13 @@ Result<std::unique_ptr<table::ScanPlan>> ScanFileList::LookUpKeys() const {
   if (!keys) return nullptr;
   auto index = pinned_->key_indexes->Find(*pinned_->table, *pinned_->snapshot);
   if (index == nullptr) return nullptr;
-  FRAZIL_ASSIGN(std::vector<index::LocatedRows> located, index->reader->Locate(*index->view, *keys));
+  auto looked_up = index->reader->Locate(*index->view, *keys);
+  if (!looked_up) {
+    if (looked_up.error().code() != ErrorCode::kCorruptData) return tl::unexpected(std::move(looked_up).error());
+    pinned_->key_indexes->GiveUp(*pinned_->table, looked_up.error());
+    return nullptr;
+  }
+  std::vector<index::LocatedRows> located = *std::move(looked_up);
   auto plan = std::make_unique<table::ScanPlan>(table::ScanPlan{.metadata = pinned_->metadata,
                                                                 .snapshot_id = pinned_->snapshot->id,
                                                                 .schema = pinned_->schema,

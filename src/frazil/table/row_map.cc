@@ -11,8 +11,6 @@
 namespace frazil::table {
 namespace {
 
-/// Arrays of full sorts are large; everything else is read.
-constexpr int64_t kMinMappedBytes = int64_t{64} << 20;
 
 auto Corrupt(std::string_view what) { return Fail(ErrorCode::kCorruptData, "{}", what); }
 

@@ -51,6 +51,8 @@ class RowMap {
 
   /// More rows than any data file has: what a damaged count may cost at most is bounded by it.
   static constexpr int64_t kMaxRecords = int64_t{1} << 40;
+  /// Arrays of full sorts are large: files of this machine from here on are mapped, everything else is read.
+  static constexpr int64_t kMinMappedBytes = int64_t{64} << 20;
 
   /// kCorruptData naming the path: lengths, counts and checksums are never trusted, every target lies inside its output,
   /// no two rows share one and every row of an output has a source. kNotFound.

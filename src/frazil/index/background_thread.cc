@@ -1,13 +1,13 @@
-#include "frazil/index/merge_thread.h"
+#include "frazil/index/background_thread.h"
 
 #include <chrono>
 
 namespace frazil::index {
 
 /// As long a pause as the work before it: half a core.
-class MergeThread::Pace : public MergePace {
+class BackgroundThread::Pace : public MergePace {
  public:
-  explicit Pace(MergeThread& owner) : owner_(owner), began_(std::chrono::steady_clock::now()) {}
+  explicit Pace(BackgroundThread& owner) : owner_(owner), began_(std::chrono::steady_clock::now()) {}
 
   Status Pause() override {
     const bool is_urgent = owner_.is_urgent_();
@@ -22,14 +22,15 @@ class MergeThread::Pace : public MergePace {
   }
 
  private:
-  MergeThread& owner_;
+  BackgroundThread& owner_;
   std::chrono::steady_clock::time_point began_;
 };
 
-MergeThread::MergeThread(RunOne run_one, std::function<bool()> is_urgent)
-    : run_one_(std::move(run_one)), is_urgent_(std::move(is_urgent)), thread_([this] { Loop(); }) {}
+BackgroundThread::BackgroundThread(RunOne run_one, std::function<bool()> is_urgent,
+                                   std::optional<std::chrono::milliseconds> every)
+    : run_one_(std::move(run_one)), is_urgent_(std::move(is_urgent)), every_(every), thread_([this] { Loop(); }) {}
 
-MergeThread::~MergeThread() {
+BackgroundThread::~BackgroundThread() {
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
@@ -38,7 +39,7 @@ MergeThread::~MergeThread() {
   thread_.join();
 }
 
-void MergeThread::Wake() {
+void BackgroundThread::Wake() {
   {
     const std::lock_guard lock(mutex_);
     has_work_ = true;
@@ -46,7 +47,7 @@ void MergeThread::Wake() {
   changed_.notify_all();
 }
 
-Status MergeThread::WaitUntilIdle() {
+Status BackgroundThread::WaitUntilIdle() {
   std::unique_lock lock(mutex_);
   ++num_waiting_;
   has_work_ = true;
@@ -56,10 +57,15 @@ Status MergeThread::WaitUntilIdle() {
   return last_;
 }
 
-void MergeThread::Loop() {
+void BackgroundThread::Loop() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return is_stopping_ || has_work_; });
+    const auto is_called = [this] { return is_stopping_ || has_work_; };
+    if (every_) {
+      changed_.wait_for(lock, *every_, is_called);
+    } else {
+      changed_.wait(lock, is_called);
+    }
     if (is_stopping_) return;
     has_work_ = false;
     is_running_ = true;

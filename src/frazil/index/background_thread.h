@@ -1,7 +1,7 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,21 +13,24 @@
 
 namespace frazil::index {
 
-/// The one background thread that merges runs, in short jobs and with a bounded share of a core. Thread-safe.
-class MergeThread {
+/// A thread of the index that does short jobs one after the other, merges of runs or checkpoints, with a bounded share of
+/// a core. Thread-safe.
+class BackgroundThread {
  public:
-  /// Does the next merge that is due, pausing as `pace` says; false: nothing is due. An error ends merging until the next
+  /// Does the next job that is due, pausing as `pace` says; false: nothing is due. An error ends the jobs until the next
   /// Wake().
   using RunOne = std::function<Result<bool>(MergePace& pace)>;
 
-  /// `is_urgent`: runs pile up, so that no pause should be made.
-  MergeThread(RunOne run_one, std::function<bool()> is_urgent);
+  /// `is_urgent`: jobs pile up, so that no pause should be made. `every`: asks `run_one` so often although nobody calls
+  /// Wake(); none: never.
+  BackgroundThread(RunOne run_one, std::function<bool()> is_urgent,
+                   std::optional<std::chrono::milliseconds> every = std::nullopt);
   /// A merge that is running is given up.
-  ~MergeThread();
+  ~BackgroundThread();
 
   /// Something may be due.
   void Wake();
-  /// Waits, without pauses of the merges, until nothing is due or merging failed: then that error.
+  /// Waits, without pauses of the jobs, until nothing is due or one failed: then that error.
   Status WaitUntilIdle();
 
  private:
@@ -36,6 +39,7 @@ class MergeThread {
 
   const RunOne run_one_;
   const std::function<bool()> is_urgent_;
+  const std::optional<std::chrono::milliseconds> every_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool has_work_ = false;

@@ -1,0 +1,140 @@
+#include "frazil/index/key_index_disk_test_support.h"
+#include "frazil/index/row_map_reading.h"
+
+namespace frazil::index {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// What a process that only reads may ask before it follows, and what look-ups take of the memory budget.
+class KeyIndexReadingTest : public KeyIndexForwardingTest {
+ protected:
+  std::unique_ptr<KeyIndex> OpenForReading() {
+    KeyIndexOptions options = Options();
+    options.mode = KeyIndexOptions::Mode::kReadOnly;
+    auto index = OpenKeyIndex(std::move(options));
+    EXPECT_THAT(index, IsOk());
+    return *std::move(index);
+  }
+  void KeepIndex() {
+    const auto index = Open();
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  Result<bool> FollowIf(KeyIndex& index, bool accepts) {
+    const table::Table table = table_.Handle();
+    return index.FollowToIf(table, table.metadata()->current_snapshot(), [&](const FollowCost& cost) {
+      cost_ = cost;
+      return accepts;
+    });
+  }
+  FollowCost CostNow() {
+    const auto index = OpenForReading();
+    const std::optional<spec::SnapshotId> before = index->snapshot_id();
+    EXPECT_THAT(FollowIf(*index, true), IsOkAnd(true));
+    const FollowCost cost = cost_;
+    const auto unwilling = OpenForReading();
+    EXPECT_THAT(FollowIf(*unwilling, false), IsOkAnd(false));
+    EXPECT_EQ(unwilling->snapshot_id(), before);
+    EXPECT_EQ(Find(*index), table_.LiveRows());
+    return cost;
+  }
+
+  FollowCost cost_;
+};
+
+TEST_F(KeyIndexReadingTest, NewFilesCostTheirRows) {
+  Insert(Range(0, 20));
+  KeepIndex();
+  EXPECT_EQ(CostNow().InRows(), 0);
+  Insert(Range(20, 30));
+  Insert(Range(30, 35));
+  EXPECT_EQ(CostNow().rows, 15);
+  EXPECT_EQ(CostNow().files, 2);
+  EXPECT_EQ(CostNow().live_rows, 35);
+  EXPECT_EQ(CostNow().live_files, 3);
+}
+
+TEST_F(KeyIndexReadingTest, RowsThatARewriteMovedAndRowsThatWentCostNothing) {
+  const std::string first = Insert(Range(0, 20));
+  const std::string second = Insert(Range(20, 40));
+  KeepIndex();
+  table_.Kill(first, {1, 2, 3});
+  table_.Commit();
+  EXPECT_EQ(CostNow().rows, 0);
+  EXPECT_EQ(CostNow().vectors, 1);
+  Rewrite({first, second});
+  EXPECT_EQ(CostNow().rows, 0);
+  EXPECT_EQ(CostNow().files, 0);
+}
+
+TEST_F(KeyIndexReadingTest, RowsThatCameBackCostWhatHasToBeReadAgain) {
+  const std::string path = Insert(Range(0, 20));
+  const int64_t before = table_.history().rbegin()->first;
+  table_.Kill(path, {1, 2, 3});
+  table_.Commit();
+  KeepIndex();
+  table_.SetHead(before);
+  EXPECT_EQ(CostNow().rows, 3);
+}
+
+// The snapshot of the checkpoint is gone from the history: the difference of states does not need it.
+TEST_F(KeyIndexReadingTest, AnExpiredSnapshotCostsNothing) {
+  Insert(Range(0, 20));
+  KeepIndex();
+  Insert(Range(20, 25));
+  table_.ExpireAllButHead();
+  EXPECT_EQ(CostNow().rows, 5);
+}
+
+TEST_F(KeyIndexReadingTest, DamageIsToldBeforeAnythingIsReadAgain) {
+  Insert(Range(0, 20));
+  KeepIndex();
+  std::filesystem::remove(FilesOf("run-").at(0));
+  const auto index = OpenForReading();
+  EXPECT_THAT(FollowIf(*index, false), IsOkAnd(false));
+  EXPECT_THAT(cost_.damage, HasSubstr("run-"));
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
+// ---- memory
+
+TEST_F(KeyIndexReadingTest, LookUpsAreRightWhereThereIsNoRoomForVectors) {
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < 6; ++i) paths.push_back(Insert(Range(i * 10, i * 10 + 10)));
+  for (const std::string& path : paths) table_.Kill(path, {1, 4, 9});
+  table_.Commit();
+  constexpr int64_t kLimit = int64_t{64} << 20;
+  MemoryBudget budget(kLimit);
+  KeyIndexOptions options = Options();
+  options.directory = "";
+  options.budget = &budget;
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
+  ASSERT_THAT(Follow(*index), IsOk());
+  {
+    ASSERT_OK_AND_ASSIGN(const auto taken, budget.Reserve(kLimit - budget.used_bytes(), "somebody else"));
+    const auto view = index->View();
+    EXPECT_EQ(Find(*view), table_.LiveRows());
+    EXPECT_EQ(Find(*view), table_.LiveRows());
+    EXPECT_LE(budget.used_bytes(), kLimit);
+  }
+  const int64_t before = budget.used_bytes();
+  EXPECT_EQ(Find(*index->View()), table_.LiveRows());
+  EXPECT_GT(budget.used_bytes(), before);  // the cache keeps the vectors
+}
+
+TEST_F(KeyIndexReadingTest, ARowMapIsChargedAsLongAsItLives) {
+  Rewrite({Insert(Range(0, 20))});
+  MemoryBudget small(10);
+  EXPECT_THAT(ReadRowMap(*table_.io(), row_map_, &small), IsError(ErrorCode::kResourceExhausted, "a row map"));
+  MemoryBudget budget(int64_t{1} << 20);
+  ASSERT_OK_AND_ASSIGN(auto row_map, ReadRowMap(*table_.io(), row_map_, &budget));
+  EXPECT_EQ(budget.used_bytes(), row_map->memory_bytes());
+  EXPECT_EQ(row_map->sources().size(), 1u);
+  row_map.reset();
+  EXPECT_EQ(budget.used_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace frazil::index
