@@ -45,7 +45,18 @@ WRONG_CALLS = [
     (["compact", "t.x", "--target-file-size", "huge"], "huge"),
     (["compact", "t.x", "--strategy", "zigzag"], "zigzag"),
     (["compact", "t.x", "--option", "novalue"], "novalue"),
+    (["compact", "t.x", "--option", "nosuch=1"], "nosuch"),
+    (["compact", "t.x", "--option", "min-input-files=0"], "min-input-files"),
+    (["maintain", "plan", "t.x", "--option", "min-input-files=0"], "min-input-files"),
+    (["maintain", "history", "t.x", "--limit", "-5"], "--limit"),
     (["expire", "t.x", "--older-than", "yore"], "yore"),
+    (["expire", "t.x", "--retain-last", "99999999999999999999"], "99999999999999999999"),
+    (["expire", "t.x", "--snapshot-id", "99999999999999999999"], "99999999999999999999"),
+    (["verify", "t.x", "--limit", "-1"], "--limit"),
+    (["--memory-limit", "40MB", "table", "list"], "the memory limit is too small: 40MB"),
+    (["--memory-limit", "40MB", "compact", "t.x"], "the memory limit is too small: 40MB"),
+    (["--memory-limit", "40MB", "sql", "-e", "SELECT 1"], "the memory limit is too small: 40MB"),
+    (["--catalog", "nosuch", "doctor"], "nosuch"),
     (["expire", "t.x", "--retain-last", "0"], "retain-last"),
     (["clean-orphans", "t.x", "--older-than", "yore"], "yore"),
     (["clean-orphans", "t.x", "--max-orphan-ratio", "-1"], "max-orphan-ratio"),
@@ -74,6 +85,19 @@ def test_what_is_wrong_with_the_call_ends_with_2_and_is_named(home, arguments, n
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("error: ") and named in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("arguments, named", [(["--where", "nosuch = 1"], "nosuch"), (["--sort-order", "nosuch"], "nosuch"),
+                                              (["--where", "id = = 1"], "where"),
+                                              (["--option", "min-file-size-bytes=10GB"], "min-file-size-bytes"),
+                                              (["--option", "min-file-size-bytes=1099511627776"], "min-file-size-bytes")])
+def test_what_does_not_go_with_the_table_ends_with_2(home, arguments, named):
+    home.sql("CREATE NAMESPACE t")
+    home.sql("CREATE TABLE t.x (id bigint)")
+    for verb in (["compact"], ["maintain", "plan"], ["maintain", "explain"]):
+        done = home.run(*verb, "t.x", *arguments, check=False)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.startswith("error: ") and named in done.stderr
 
 
 def test_every_command_is_in_the_list(home):

@@ -126,8 +126,9 @@ def test_compact_prints_one_line_of_json_last(events):
 
 def test_compact_takes_its_options_by_name_only(events):
     done = events.run("compact", TABLE, "--option", "min-input-fils=2", check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "error: rewrite_data_files has no option min-input-fils (did you mean min-input-files?)\n"
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("error: rewrite_data_files has no option min-input-fils (did you mean min-input-files?) "
+                           "(see frazil --help)\n")
     assert events.run("compact", "demo.event", check=False).stderr == "error: table not found: demo.event (did you mean demo.events?)\n"
 
 
@@ -173,7 +174,7 @@ def test_only_orphans_that_were_shown_are_deleted(events):
     later = orphan(events, "later.parquet")
     done = events.run("clean-orphans", TABLE, "--yes")
     assert not first.exists() and second.exists() and later.exists() and not shown.exists()
-    assert "2 more have become orphans" in done.stderr
+    assert "2 more are orphans, but were not in the list" in done.stderr
     events.run("clean-orphans", TABLE, "--yes")
     assert not second.exists() and not later.exists(), "without a list, both phases at once"
 
@@ -210,6 +211,136 @@ def test_only_snapshots_that_were_shown_are_expired(events):
     assert reasons and all(row["reason"].startswith("freed by the expiry of snapshot ") for row in reasons)
 
 
+def hidden(path: pathlib.Path) -> pathlib.Path:
+    """A file that is away."""
+    return path.rename(path.with_name(path.name + ".away"))
+
+
+def test_a_file_group_that_fails_ends_the_run_with_its_reason(events):
+    """Groups are committed as they are done; what cannot be done is said, and is no success."""
+    gone = hidden(local_path(data_files(events)[3]["file_path"]))
+    done = events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json", check=False)
+    summary = last_line(done)
+    assert done.returncode == 1
+    assert (summary["groups"], summary["failed_groups"], summary["failed_data_files_count"]) == (0, 1, 20)
+    assert gone.name.removesuffix(".away") in summary["failure"] and "1 of 1 file groups failed" in summary["failure"]
+    assert done.stderr.splitlines()[-1].startswith("error: ") and "1 of 1 file groups failed" in done.stderr
+    [run] = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    assert "1 of 1 file groups failed" in run["outcome"] and run["measured"]["failed_groups"] == 1
+    done = events.run("maintain", "run", TABLE, "--option", "min-input-files=2", "-o", "json", check=False)
+    summary = last_line(done)
+    assert (done.returncode, summary["failed_steps"]) == (1, 1)
+    assert "1 of 1 file groups failed" in summary["compact"]["text"] and summary["compact"]["failed_groups"] == 1
+    assert summary["manifests"]["outcome"] == "ok", "the other steps are done all the same"
+    assert "step compact" in done.stderr.splitlines()[-1]
+
+
+def test_files_of_a_format_that_is_not_written_are_no_success(events):
+    events.sql(f"ALTER TABLE {TABLE} SET TBLPROPERTIES ('write.format.default' = 'orc')")
+    done = events.run("compact", TABLE, "--option", "min-input-files=2", "-o", "json", check=False)
+    assert done.returncode == 1 and last_line(done)["failed_groups"] == 1
+    assert "data files are written as Parquet only, not write.format.default = orc" in last_line(done)["failure"]
+
+
+def test_a_step_that_fails_does_not_end_the_others(events):
+    events.sql(f"ALTER TABLE {TABLE} SET TBLPROPERTIES ('gc.enabled' = 'false')")
+    for verb in "plan", "run":
+        done = events.run("maintain", verb, TABLE, "--op", "all", "--option", "min-input-files=2", "-o", "json", check=False)
+        assert (done.returncode, last_line(done)["failed_steps"]) == (1, 2), done.stderr
+        assert "GC is disabled" in done.stderr.splitlines()[-1]
+    summary = last_line(done)
+    assert summary["compact"]["text"] == "rewrote 20 files into 1"
+    assert summary["expire"]["text"].startswith("failed: Cannot expire snapshots: GC is disabled")
+    assert summary["orphans"]["text"].startswith("failed: Cannot delete orphan files: GC is disabled")
+
+
+def test_a_list_is_done_under_its_own_conditions(events):
+    lost = [orphan(events, f"lost-{i}", days=2) for i in range(3)]
+    events.run("clean-orphans", TABLE, "--older-than", "1d")
+    [path] = events.folder.glob("state/*/orphans.jsonl")
+    done = events.run("clean-orphans", TABLE, "--older-than", "7d", "--yes", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("error: --yes does what was listed, and that was with --older-than 1d, not with --older-than 7d "
+                           f"(leave the option out, or list again, or delete {path})\n")
+    assert path.exists() and all(file.exists() for file in lost)
+    done = events.run("clean-orphans", TABLE, "--yes", "-o", "json")
+    assert last_line(done)["orphan_files_count"] == 3 and "stay or are gone" not in done.stderr
+    assert not any(file.exists() for file in lost) and not path.exists()
+
+
+def test_a_list_of_snapshots_says_why_and_is_done_under_its_own_conditions(events):
+    events.run("compact", TABLE, "--option", "min-input-files=2")
+    shown = frames(events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "2", "-o", "jsonl", "-q"))
+    summary = shown.pop()
+    assert summary["expired_snapshots_count"] == len(shown) > 10
+    assert all(row["reason"] == "old enough, and not among the newest that are kept" for row in shown)
+    assert all(row["committed_at"].startswith("20") and row["operation"] for row in shown)
+    [path] = events.folder.glob("state/*/expire.jsonl")
+    header, *lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert header["conditions"] == {"--older-than": "0s", "--retain-last": "2"} and header["older-than-ms"] > 0
+    listed = [line for line in lines if "snapshot" in line]
+    assert [line["snapshot"] for line in listed] == [row["snapshot_id"] for row in shown]
+    assert [line["files"] for line in listed] == [row["freed_files_count"] for row in shown]
+    assert sum(line["files"] for line in listed) == sum("path" in line for line in lines)
+    for wrong in (["--retain-last", "5"], ["--clean-metadata"], ["--snapshot-id", str(shown[0]["snapshot_id"])]):
+        done = events.run("expire", TABLE, *wrong, "--yes", check=False)
+        assert done.returncode == 2 and f"not with {wrong[0]}" in done.stderr and path.exists()
+    done = events.run("expire", TABLE, "--yes", "-o", "json")
+    assert last_line(done)["expired_snapshots_count"] == len(shown)
+
+
+@pytest.mark.parametrize("how", [["expire"], ["maintain", "run", "--op", "expire"]], ids=["expire", "maintain"])
+def test_a_file_that_was_taken_out_of_the_list_stays(events, how):
+    events.run("compact", TABLE, "--option", "min-input-files=2")
+    events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1")
+    [path] = events.folder.glob("state/*/expire.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    taken_out = next(line for line in lines if json.loads(line).get("kind") == "data file")
+    path.write_text("".join(line for line in lines if line != taken_out))
+    done = events.run(*how, TABLE, "--yes")
+    assert local_path(json.loads(taken_out)["path"]).exists()
+    assert "1 files that only expired snapshots needed were not in the list and stay, as orphans" in done.stderr
+    assert len(list(local_path(events.metadata(TABLE)["location"]).glob("data/**/*.parquet"))) == 2, "the new one, and it"
+
+
+def test_an_orphan_that_was_taken_out_of_the_list_stays_whatever_runs(events):
+    paths = [orphan(events, f"lost-{i:02}") for i in range(20)]
+    process = subprocess.Popen([needed("FRAZIL_BIN"), "clean-orphans", TABLE, "--yes", "--max-deletes-per-second", "5"],
+                               env=events.environment(), cwd=events.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not any(not path.exists() for path in paths):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    left = [path for path in paths if path.exists()]
+    events.run("clean-orphans", TABLE)
+    [shown] = events.folder.glob("state/*/orphans.jsonl")
+    shown.write_text("".join(line for line in shown.read_text().splitlines(keepends=True) if left[-1].name not in line))
+    events.run("expire", TABLE)
+    events.run("expire", TABLE, "--yes")
+    assert all(path.exists() for path in left)
+    done = events.run("maintain", "run", TABLE, "--op", "orphans", "--yes")
+    assert [path for path in left if path.exists()] == [left[-1]]
+    assert "1 more are orphans, but were not in the list" in done.stderr
+
+
+def test_history_knows_runs_that_were_killed_and_no_run_of_another_name(events):
+    for i in range(10):
+        orphan(events, f"lost-{i}")
+    process = subprocess.Popen([needed("FRAZIL_BIN"), "clean-orphans", TABLE, "--yes", "--max-deletes-per-second", "1"],
+                               env=events.environment(), cwd=events.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    history = lambda: frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    while not (runs := history()):
+        assert process.poll() is None
+    assert runs[0]["outcome"] == f"running in process {process.pid}"
+    process.kill()
+    process.wait()
+    assert history()[0]["outcome"] == f"killed: process {process.pid} is gone"
+    done = events.run("maintain", "history", TABLE, "--run", "nonsense", check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: there is no such run in the history: nonsense\n"
+
+
 @pytest.mark.parametrize("command", ["expire", "clean-orphans"])
 def test_a_pace_must_be_above_zero(events, command):
     done = events.run(command, TABLE, "--max-deletes-per-second", "0", check=False)
@@ -228,9 +359,12 @@ def test_a_slow_deletion_that_is_stopped_is_ended_by_the_next_run(events):
     left = [path for path in paths if path.exists()]
     assert left, "it was stopped before the end"
     events.run("expire", TABLE, "--yes")
+    assert all(path.exists() for path in left), "an expiry takes up nothing of an orphan removal"
+    events.run("clean-orphans", TABLE, "--yes")
     assert not any(path.exists() for path in paths)
     runs = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
-    assert [run["operation"] for run in runs] == ["expire_snapshots", "remove_orphan_files"]
+    assert [run["operation"] for run in runs] == ["remove_orphan_files", "expire_snapshots", "remove_orphan_files"]
+    runs = [run for run in runs if run["operation"] == "remove_orphan_files"]
     deleted = [len(frames(events.run("maintain", "history", TABLE, "--run", run["run"], "-o", "jsonl", "-q"))) for run in runs]
     assert deleted == [len(left), 40 - len(left)], "each file with its reason in the run that deleted it"
 
@@ -240,10 +374,10 @@ def test_what_was_shown_as_nothing_stays_nothing(events):
     assert last_line(shown)["expired_snapshots_count"] == 0
     events.run("clean-orphans", TABLE)
     lost = orphan(events)
-    done = events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "-o", "json")
-    assert last_line(done)["expired_snapshots_count"] == 0 and "more could go since the list was made" in done.stderr
+    done = events.run("expire", TABLE, "--yes", "-o", "json")
+    assert last_line(done)["expired_snapshots_count"] == 0
     done = events.run("clean-orphans", TABLE, "--yes")
-    assert lost.exists() and "1 more have become orphans" in done.stderr
+    assert lost.exists() and "1 more are orphans, but were not in the list" in done.stderr
 
 
 def test_too_many_orphans_stop_with_exit_5(events):
@@ -258,17 +392,26 @@ def test_too_many_orphans_stop_with_exit_5(events):
 def test_a_run_of_everything_in_order_and_its_history(events):
     before = rows(events)
     planned = frames(events.run("maintain", "plan", TABLE, "--option", "min-input-files=2", "-o", "jsonl", "-q"))
+    summary = planned.pop()
+    assert summary == {"table": TABLE, "steps": 5, "failed_steps": 0}
     assert [row["operation"] for row in planned] == ["compact", "deletes", "vectors", "manifests", "expire"]
+    assert all(row["cpu_ms"] is not None and row["duration_ms"] is not None for row in planned), "each says what it takes"
+    assert planned[3]["count"] >= 20 and planned[3]["bytes"] > 0 and planned[3]["duration_ms"] > 0
     assert planned[0]["count"] == 1 and "rewrite 20 files" in planned[0]["plan"]
     assert len(data_files(events)) == 20, "a plan changes nothing"
     summary = last_line(events.run("maintain", "run", TABLE, "--option", "min-input-files=2", "-o", "json"))
-    assert summary["compact"] == "rewrote 20 files into 1" and summary["expire"].startswith("would expire")
+    assert summary["compact"]["text"] == "rewrote 20 files into 1" and summary["compact"]["outcome"] == "ok"
+    assert (summary["compact"]["rewritten_data_files_count"], summary["failed_steps"]) == (20, 0)
+    assert summary["expire"]["text"].startswith("would expire")
     assert rows(events) == before
     events.run("maintain", "run", TABLE, "--op", "expire", "--yes")
     runs = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
-    assert [run["operation"] for run in runs] == ["expire_snapshots", "rewrite_data_files"]
+    assert [run["operation"] for run in runs] == ["expire_snapshots", "rewrite_manifests", "rewrite_deletion_vectors",
+                                                  "rewrite_position_delete_files", "rewrite_data_files"]
     assert all(run["outcome"] == "ok" for run in runs)
-    assert "input_files 20 (expected 20)" in runs[1]["result"]
+    assert (runs[4]["measured"]["input_files"], runs[4]["predicted"]["input_files"]) == (20, 20)
+    assert runs[1]["measured"] == {"input_files": 0, "output_files": 0}, "one manifest is left by then"
+    assert "input_files 20 (expected 20)" in events.run("maintain", "history", TABLE, "-o", "csv", "-q").stdout
 
 
 def test_explain_says_why(events):
@@ -286,6 +429,9 @@ def test_undo_takes_back_a_compaction_and_nothing_else(events):
     events.run("compact", TABLE, "--option", "min-input-files=2", "--one-commit")
     events.run("undo", TABLE)
     assert len(data_files(events)) == 20 and rows(events) == before
+    runs = frames(events.run("maintain", "history", TABLE, "-o", "jsonl", "-q"))
+    assert [run["operation"] for run in runs] == ["undo", "rewrite_data_files", "undo"]
+    assert runs[0]["outcome"] == "ok" and "nothing is undone" in runs[2]["outcome"]
 
 
 def test_doctor_finds_small_files_and_says_what_to_run(events):

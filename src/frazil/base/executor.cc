@@ -8,6 +8,8 @@
 
 #include <sched.h>
 
+#include "frazil/base/number_text.h"
+
 namespace frazil {
 
 Executor::Executor(int num_threads) {
@@ -98,8 +100,11 @@ int Executor::DefaultThreads() {
   std::ifstream quota_file("/sys/fs/cgroup/cpu.max");
   std::string quota;
   int64_t period = 0;
-  if (quota_file >> quota >> period && quota != "max" && period > 0) {
-    cpus = std::min<int>(cpus, static_cast<int>((std::stoll(quota) + period - 1) / period));
+  // "max": no limit.
+  if (quota_file >> quota >> period && period > 0) {
+    if (const auto limit = ReadNumber<int64_t>(quota)) {
+      cpus = static_cast<int>(std::min<int64_t>(cpus, (*limit + period - 1) / period));
+    }
   }
   return std::max(cpus, 1);
 }

@@ -1,45 +1,31 @@
 #include <nlohmann/json.hpp>
 
 #include "frazil/cli/candidate_list.h"
-#include "frazil/cli/shown_list.h"
 
 namespace frazil::cli {
 
-CandidateList::CandidateList(const std::string& state_directory, const spec::TableMetadata& metadata)
-    : path_(state_directory + "/" + metadata.table_uuid.ToString() + "/orphans.jsonl") {}
-
-Status CandidateList::Write(const std::string& location, const std::vector<maintain::RemovalCandidate>& orphans) const {
-  FRAZIL_TRY(Forget());
-  std::string text = nlohmann::json{{"location", location}}.dump() + "\n";
+Status CandidateList::Write(const ShownConditions& conditions, int64_t older_than_ms,
+                            const std::vector<maintain::RemovalCandidate>& orphans) const {
+  std::string lines;
   for (const maintain::RemovalCandidate& orphan : orphans) {
     const nlohmann::json line = {{"path", orphan.path}, {"reason", orphan.reason}};
-    text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    lines += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
-  return io::MakeLocalFileIO()->WriteFile(path_, AsBytes(text));
+  return ShownList::Write(path_, conditions, older_than_ms, lines);
 }
 
-Result<std::optional<std::set<std::string>>> CandidateList::Read(const std::string& location, int64_t now_ms) const {
-  FRAZIL_ASSIGN(const auto lines, ReadShownList(path_, now_ms));
-  std::optional<std::set<std::string>> paths;
-  if (!lines) return paths;
-  bool is_first = true;
-  for (const std::string& text : *lines) {
+Result<std::optional<ShownOrphans>> CandidateList::Read(int64_t now_ms) const {
+  FRAZIL_ASSIGN(const auto list, ShownList::Read(path_, now_ms));
+  if (!list) return std::nullopt;
+  ShownOrphans shown{list->conditions, list->older_than_ms, {}};
+  for (const std::string& text : list->lines) {
     const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
-    const char* key = is_first ? "location" : "path";
-    if (!line.is_object() || !line.contains(key) || !line[key].is_string()) {
+    if (!line.is_object() || !line.contains("path") || !line["path"].is_string()) {
       return Fail(ErrorCode::kCorruptData, "a list of orphans has a line that is none: {}", path_);
     }
-    if (is_first && line[key].get<std::string>() != location) return paths;
-    if (is_first) {
-      paths.emplace();
-    } else {
-      paths->insert(line[key].get<std::string>());
-    }
-    is_first = false;
+    shown.paths.insert(line["path"].get<std::string>());
   }
-  return paths;
+  return shown;
 }
-
-Status CandidateList::Forget() const { return io::MakeLocalFileIO()->Delete({path_}); }
 
 }  // namespace frazil::cli

@@ -1,41 +1,32 @@
-#include "frazil/cli/candidate_list.h"
 #include "frazil/cli/commands.h"
-#include "frazil/cli/maintenance_session.h"
 #include "frazil/cli/moment_text.h"
 #include "frazil/cli/option_check.h"
+#include "frazil/cli/orphan_cleaning.h"
 #include "frazil/cli/positive_number.h"
-#include "frazil/maintain/remove_orphan_files.h"
 
 namespace frazil::cli {
 namespace {
 
 struct CleanOrphansCommand {
   std::string table;
-  std::string older_than;
-  std::string location;
-  double max_orphan_ratio = 0.5;
-  int64_t max_deletes_per_second = 0;
-  bool yes = false;
+  OrphanRequest request;
 };
 
-Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& command) {
+Result<ExitCode> Run(Context& context, const CleanOrphansCommand& command) {
+  const OrphanRequest& request = command.request;
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(command.table));
-  maintain::OrphanOptions options;
-  if (!command.older_than.empty()) {
-    FRAZIL_ASSIGN(options.older_than_ms, ParseMoment(command.older_than, Clock::System().NowMs()));
+  const CandidateList list(session->context().state_directory, *table.metadata());
+  std::optional<ShownOrphans> shown;
+  if (request.yes) {
+    FRAZIL_ASSIGN(shown, list.Read(Clock::System().NowMs()));
   }
-  options.location = command.location;
-  options.max_orphan_ratio = command.max_orphan_ratio;
-  options.pace.max_per_second = command.max_deletes_per_second;
-  options.dry_run = !command.yes;
-  CandidateList list(session->context().state_directory, *table.metadata());
-  if (command.yes) {
-    FRAZIL_ASSIGN(options.only, list.Read(options.location, Clock::System().NowMs()));
+  if (shown) {
+    const Status same = CheckSameConditions(request.Conditions(), shown->conditions, list.path());
+    if (!same) return session->Refused(same.error());
   }
-  const auto result = maintain::RemoveOrphanFiles(table, options, session->context());
+  const auto result = CleanOrphans(context, *session, table, request, shown);
   if (!result) return session->Failed(result.error());
-  session->EndProgress();
   sql::MadeUpTable rows;
   for (const char* name : {"orphan_file_location", "reason"}) {
     rows.columns.push_back({spec::FieldId(0), name, false, spec::Type::Primitive(spec::TypeId::kString)});
@@ -43,39 +34,25 @@ Result<ExitCode> CleanOrphans(Context& context, const CleanOrphansCommand& comma
   for (const maintain::RemovalCandidate& orphan : result->orphans) {
     rows.rows.push_back({sql::TextDatum(orphan.path), sql::TextDatum(orphan.reason)});
   }
+  FRAZIL_TRY(PrintRows(context, std::move(rows)));
   FRAZIL_ASSIGN(const OutputFormat format, ParseOutputFormat(context.options().output));
   if (format == OutputFormat::kJson || format == OutputFormat::kJsonLines) {
-    FRAZIL_TRY(PrintRows(context, std::move(rows)));
     FRAZIL_TRY(Summary()
                    .Add("table", table.name().ToString())
-                   .Add("dry_run", options.dry_run)
+                   .Add("dry_run", !request.yes)
                    .Add("orphan_files_count", static_cast<int64_t>(result->orphans.size()))
                    .Add("listed_files_count", result->num_listed)
                    .Add("live_files_count", result->num_live)
+                   .Add("not_listed_before_count", result->num_not_asked_for)
                    .Print(context));
-  } else {
-    FRAZIL_TRY(PrintRows(context, std::move(rows)));
   }
   context.Say(fmt::format("{} orphan files {} beside {} live ones", result->orphans.size(),
-                          options.dry_run ? "found" : "deleted", result->num_live));
-  // An empty list too: then nothing was seen, and nothing goes.
-  if (options.dry_run) FRAZIL_TRY(list.Write(options.location, result->orphans));
-  if (options.dry_run && !result->orphans.empty()) {
+                          request.yes ? "deleted" : "found", result->num_live));
+  if (!request.yes && !result->orphans.empty()) {
     context.Say(
         fmt::format("nothing was deleted: within a day, --yes deletes these and no others, if they are orphans "
                     "still; take out what is to stay, or delete the list: {}",
                     list.path()));
-  }
-  if (!options.dry_run) {
-    FRAZIL_TRY(list.Forget());
-    if (options.only && result->orphans.size() < options.only->size()) {
-      context.Say(fmt::format("{} of the files that were listed are in use or gone",
-                              options.only->size() - result->orphans.size()));
-    }
-    if (result->num_not_asked_for > 0) {
-      context.Say(fmt::format("{} more have become orphans since the list was made: list them again",
-                              result->num_not_asked_for));
-    }
   }
   return ExitCode::kOk;
 }
@@ -86,23 +63,28 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
   CLI::App* command =
       program.add_subcommand("clean-orphans", "Find, and with --yes delete, files that no state of a table needs");
   auto options = std::make_shared<CleanOrphansCommand>();
+  OrphanRequest& request = options->request;
   command->add_option("table", options->table, "namespace.table")->required();
-  command->add_option("--older-than", options->older_than, "Timestamp or age of at least a day; default 3d")
+  command->add_option("--older-than", request.older_than, "Timestamp or age of at least a day; default 3d")
       ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
-  command->add_option("--location", options->location, "Folder to search; default: the table's");
+  command->add_option("--location", request.location, "Folder to search; default: the table's");
   command
-      ->add_option("--max-orphan-ratio", options->max_orphan_ratio,
-                   "More than 1,000 orphans and more than this part of the live files stop it (exit 5)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  AddPaceOption(*command, options->max_deletes_per_second);
-  command->add_flag("--yes", options->yes, "Delete those that were listed (all, if no list is younger than a day)");
+      ->add_option("--max-orphan-ratio", request.max_orphan_ratio,
+                   "More than 1,000 orphans and more than this part of the live files stop it (exit 5); default 0.5")
+      ->check(Parsed([](const std::string& text) -> Result<double> {
+        const auto ratio = ReadNumber<double>(text);
+        if (ratio && *ratio >= 0) return *ratio;
+        return Fail(ErrorCode::kInvalidArgument, "must be a number of at least 0: {}", text);
+      }));
+  AddPaceOption(*command, request.max_deletes_per_second);
+  command->add_flag(
+      "--yes", request.yes,
+      "Delete those that were listed, under the conditions of the list (all, if no list is younger than a day)");
   command->footer(
       "Examples:\n"
-      "  frazil clean-orphans demo.events\n"
-      "  frazil clean-orphans demo.events --older-than 7d --yes -o json");
-  command->callback(
-      [&action, options] { action = [options](Context& context) { return CleanOrphans(context, *options); }; });
+      "  frazil clean-orphans demo.events --older-than 7d\n"
+      "  frazil clean-orphans demo.events --yes -o json");
+  command->callback([&action, options] { action = [options](Context& context) { return Run(context, *options); }; });
 }
 
 }  // namespace frazil::cli

@@ -9,11 +9,15 @@ namespace {
 Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(options.table));
-  FRAZIL_ASSIGN(const maintain::RewriteOptions rewrite, RewriteOptionsFor(options, *session, table));
-  const auto result = maintain::RewriteWithHistory(table, rewrite, session->context());
+  const auto rewrite = RewriteOptionsFor(options, *session, table);
+  if (!rewrite) return session->RefusedOrFailed(rewrite.error());
+  const auto result = maintain::RewriteWithHistory(table, *rewrite, session->context());
+  // Of what they were told, planning refuses what does not go with the table.
+  if (!result && result.error().code() == ErrorCode::kInvalidArgument) return session->Refused(result.error());
   if (!result) return session->Failed(result.error());
   session->EndProgress();
   for (const std::string& reason : result->dropped_reasons) context.Say("left for the next run: " + reason);
+  const std::optional<Error> failure = result->Failure();
   FRAZIL_TRY(Summary()
                  .Add("table", table.name().ToString())
                  .Add("rewritten_data_files_count", result->rewritten_data_files)
@@ -23,12 +27,15 @@ Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
                  .Add("removed_delete_files_count", result->removed_delete_files)
                  .Add("groups", result->groups)
                  .Add("dropped_groups", result->dropped_groups)
+                 .Add("failed_groups", result->failed_groups)
+                 .Add("failure", failure ? failure->ToString() : std::string())
                  .Add("rows", result->rows_carried)
                  .Add("written_bytes", result->written_bytes)
                  .Add("commits", result->commits)
                  .Add("seconds", session->elapsed_seconds())
                  .Add("peak_memory_bytes", result->peak_memory_bytes)
                  .Print(context));
+  if (failure) return session->Failed(*failure);
   return ExitCode::kOk;
 }
 

@@ -5,6 +5,22 @@
 
 namespace frazil::cli {
 
+namespace {
+
+/// What the options say as those of rewrite_data_files.
+std::map<std::string, std::string> MapOf(const CompactOptions& options) {
+  std::map<std::string, std::string> map = {{"leveled", "true"}};
+  if (!options.one_commit) map["partial-progress.enabled"] = "true";
+  if (const auto bytes = ParseBytes(options.target_file_size)) map["target-file-size-bytes"] = std::to_string(*bytes);
+  for (const std::string& option : options.options) {
+    const size_t equals = option.find('=');
+    map[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return map;
+}
+
+}  // namespace
+
 void AddCompactOptions(CLI::App& command, CompactOptions& options) {
   command.add_option("table", options.table, "namespace.table")->required();
   command.add_option("--where", options.where, "Only files that may hold rows for which this is true");
@@ -14,22 +30,13 @@ void AddCompactOptions(CLI::App& command, CompactOptions& options) {
   command.add_option("--option", options.options, "key=value of rewrite_data_files, may be repeated")
       ->allow_extra_args(false)
       ->check(IsKeyValue());
+  command.parse_complete_callback([&options] { RequireUsable(maintain::RewriteOptions::Parse(MapOf(options))); });
   command.add_flag("--one-commit", options.one_commit, "All or nothing, instead of a commit whenever groups are done");
 }
 
 Result<maintain::RewriteOptions> RewriteOptionsFor(const CompactOptions& options, const MaintenanceSession& session,
                                                    const table::Table& table) {
-  std::map<std::string, std::string> map = {{"leveled", "true"}};
-  if (!options.one_commit) map["partial-progress.enabled"] = "true";
-  if (!options.target_file_size.empty()) {
-    FRAZIL_ASSIGN(const int64_t bytes, ParseBytes(options.target_file_size));
-    map["target-file-size-bytes"] = std::to_string(bytes);
-  }
-  for (const std::string& option : options.options) {
-    const size_t equals = option.find('=');
-    map[option.substr(0, equals)] = option.substr(equals + 1);
-  }
-  table::ProcedureArguments arguments = {{"options", map}};
+  table::ProcedureArguments arguments = {{"options", MapOf(options)}};
   if (!options.strategy.empty()) arguments["strategy"] = options.strategy;
   if (!options.sort_order.empty()) arguments["sort_order"] = options.sort_order;
   if (!options.where.empty()) arguments["where"] = options.where;

@@ -1,48 +1,57 @@
 #include <nlohmann/json.hpp>
 
 #include "frazil/cli/expiry_list.h"
-#include "frazil/cli/shown_list.h"
+#include "frazil/spec/single_value.h"
 
 namespace frazil::cli {
 namespace {
 
-std::string LineOf(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+std::string LineOf(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
-ExpiryList::ExpiryList(const std::string& state_directory, const spec::TableMetadata& metadata)
-    : path_(state_directory + "/" + metadata.table_uuid.ToString() + "/expire.jsonl") {}
-
-Status ExpiryList::Write(const maintain::ExpireResult& result) const {
-  FRAZIL_TRY(Forget());
-  std::string text;
-  for (const spec::SnapshotId id : result.expired) text += LineOf({{"snapshot", id.value()}});
-  for (const std::string& ref : result.removed_refs) text += LineOf({{"ref", ref}});
-  for (const maintain::RemovalCandidate& file : result.removal.deleted) {
-    text += LineOf({{"path", file.path}, {"kind", FileKindName(file.kind)}, {"reason", file.reason}});
-  }
-  return io::MakeLocalFileIO()->WriteFile(path_, AsBytes(text));
+std::string SnapshotTimeText(int64_t timestamp_ms) {
+  return spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), timestamp_ms * 1000);
 }
 
-Result<std::optional<maintain::ExpiryScope>> ExpiryList::Read(int64_t now_ms) const {
-  FRAZIL_ASSIGN(const auto lines, ReadShownList(path_, now_ms));
-  if (!lines) return std::nullopt;
-  maintain::ExpiryScope scope;
-  for (const std::string& text : *lines) {
+Status ExpiryList::Write(const ShownConditions& conditions, std::optional<int64_t> older_than_ms,
+                         const maintain::ExpireResult& result) const {
+  std::string lines;
+  for (const maintain::ExpiredSnapshot& snapshot : result.snapshots) {
+    lines += LineOf({{"snapshot", snapshot.id.value()},
+                     {"committed-at", SnapshotTimeText(snapshot.timestamp_ms)},
+                     {"operation", snapshot.operation},
+                     {"files", snapshot.num_files},
+                     {"reason", snapshot.reason}});
+  }
+  for (const std::string& ref : result.removed_refs) lines += LineOf({{"ref", ref}});
+  for (const auto* files : {&result.removal.deleted, &result.resumed.deleted}) {
+    for (const maintain::RemovalCandidate& file : *files) {
+      lines += LineOf({{"path", file.path}, {"kind", FileKindName(file.kind)}, {"reason", file.reason}});
+    }
+  }
+  return ShownList::Write(path_, conditions, older_than_ms, lines);
+}
+
+Result<std::optional<ShownExpiry>> ExpiryList::Read(int64_t now_ms) const {
+  FRAZIL_ASSIGN(const auto list, ShownList::Read(path_, now_ms));
+  if (!list) return std::nullopt;
+  ShownExpiry shown{list->conditions, list->older_than_ms, {}, {}};
+  for (const std::string& text : list->lines) {
     const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
     if (line.is_object() && line.contains("snapshot") && line["snapshot"].is_number_integer()) {
-      scope.snapshots.insert(spec::SnapshotId(line["snapshot"].get<int64_t>()));
+      shown.scope.snapshots.insert(spec::SnapshotId(line["snapshot"].get<int64_t>()));
     } else if (line.is_object() && line.contains("ref") && line["ref"].is_string()) {
-      scope.refs.insert(line["ref"].get<std::string>());
-    } else if (!line.is_object() || !line.contains("path")) {
+      shown.scope.refs.insert(line["ref"].get<std::string>());
+    } else if (line.is_object() && line.contains("path") && line["path"].is_string()) {
+      shown.files.insert(line["path"].get<std::string>());
+    } else {
       return Fail(ErrorCode::kCorruptData, "a list of snapshots to expire has a line that is none: {}", path_);
     }
   }
-  return scope;
+  return shown;
 }
-
-Status ExpiryList::Forget() const { return io::MakeLocalFileIO()->Delete({path_}); }
 
 }  // namespace frazil::cli

@@ -6,6 +6,7 @@
 #include "frazil/cli/json_text.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/cli/progress_mode.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
@@ -231,7 +232,7 @@ void AddIngestCommand(CLI::App& program, Action& action) {
       ->allow_extra_args(false)
       ->check(IsKeyValue());
   command->add_option("--commit-every", options->commit_every, "Records a commit")
-      ->check(CLI::PositiveNumber)
+      ->check(IsPositive())
       ->capture_default_str();
   command->add_option("--on-error", options->on_error, "What to do with a record that cannot be taken: fail or skip")
       ->check(CLI::IsMember({"fail", "skip"}))

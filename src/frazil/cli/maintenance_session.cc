@@ -64,6 +64,17 @@ Result<ExitCode> MaintenanceSession::Failed(const Error& error) {
   return tl::unexpected(error);
 }
 
+ExitCode MaintenanceSession::Refused(const Error& error) {
+  line_.Finish();
+  fmt::print(stderr, "{}\n", ErrorLine(error));
+  return ExitCode::kUsage;
+}
+
+Result<ExitCode> MaintenanceSession::RefusedOrFailed(const Error& error) {
+  const bool is_usage = error.code() == ErrorCode::kInvalidArgument || error.code() == ErrorCode::kNotFound;
+  return is_usage ? Refused(error) : Failed(error);
+}
+
 void MaintenanceSession::Show(const table::ProcedureProgress& progress) {
   const std::lock_guard lock(mutex_);
   if (!line_.enabled()) return;
@@ -109,8 +120,17 @@ Summary& Summary::Add(const std::string& name, bool truth) {
 }
 
 Summary& Summary::Add(const std::string& name, double number) {
-  bare_in_json_.insert(columns_.size());
+  in_json_[columns_.size()] = fmt::format("{:.1f}", number);
   return Add(name, fmt::format("{:.1f}", number));
+}
+
+Summary& Summary::Add(const std::string& name, const std::string& text, const std::map<std::string, int64_t>& numbers,
+                      const std::optional<Error>& error) {
+  std::string json =
+      fmt::format(R"({{"outcome":{},"text":{})", JsonString(error ? error->ToString() : "ok"), JsonString(text));
+  for (const auto& [key, number] : numbers) json += fmt::format(",{}:{}", JsonString(key), number);
+  in_json_[columns_.size()] = json + "}";
+  return Add(name, text);
 }
 
 Status Summary::Print(Context& context) const {
@@ -119,7 +139,7 @@ Status Summary::Print(Context& context) const {
     std::string line;
     for (size_t i = 0; i < columns_.size(); ++i) {
       line += (i == 0 ? "{" : ",") + JsonString(columns_[i].name) + ":" +
-              (bare_in_json_.contains(i) ? std::get<std::string>(row_[i].value) : JsonOf(row_[i]));
+              (in_json_.contains(i) ? in_json_.at(i) : JsonOf(row_[i]));
     }
     fmt::print("{}}}\n", line);
     return {};

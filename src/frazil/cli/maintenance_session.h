@@ -1,8 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ class MaintenanceSession {
   double elapsed_seconds() const { return line_.elapsed_seconds(); }
   /// 130 or 143 after a signal; otherwise by the error.
   Result<ExitCode> Failed(const Error& error);
+  /// The command was told something that cannot be: says so, and 2.
+  ExitCode Refused(const Error& error);
+  /// Refused() what is kInvalidArgument or kNotFound, Failed() by what is something else: for what options mean to a table.
+  Result<ExitCode> RefusedOrFailed(const Error& error);
 
  private:
   explicit MaintenanceSession(const GlobalOptions& options);
@@ -51,12 +56,15 @@ class Summary {
   Summary& Add(const std::string& name, const std::string& text);
   Summary& Add(const std::string& name, bool truth);
   Summary& Add(const std::string& name, double number);  ///< with one digit behind the point
+  /// A step: its text, in JSON an object {"outcome": "ok", "text": ..., numbers}. An error is its outcome.
+  Summary& Add(const std::string& name, const std::string& text, const std::map<std::string, int64_t>& numbers,
+               const std::optional<Error>& error);
   Status Print(Context& context) const;
 
  private:
   std::vector<spec::Field> columns_;
   sql::DatumRow row_;
-  std::set<size_t> bare_in_json_;  ///< texts that are numbers
+  std::map<size_t, std::string> in_json_;  ///< by column, where JSON has something else than the cell
 };
 
 /// Prints rows; as JSON lines when JSON is asked for, so that a summary can follow.

@@ -4,18 +4,27 @@
 
 #include <CLI/CLI.hpp>
 
+#include "frazil/base/number_text.h"
 #include "frazil/cli/option_check.h"
 
 namespace frazil::cli {
 
-/// A whole number above zero: CLI11 says of one that is not that it is outside of 0 to 1.8e308, in full.
-inline CLI::Validator IsPositive() {
+/// A whole number of at least `least`: CLI11 says of one that is not that it is outside of 0 to 1.8e308, in full, and takes
+/// what is too large for some number that is not.
+inline CLI::Validator IsAtLeast(int64_t least) {
+  return Parsed([least](const std::string& text) -> Result<int64_t> {
+    const auto number = ReadNumber<int64_t>(text);
+    if (number && *number >= least) return *number;
+    return Fail(ErrorCode::kInvalidArgument, "must be a number above {}: {}", least - 1, text);
+  });
+}
+inline CLI::Validator IsPositive() { return IsAtLeast(1); }
+
+/// Any whole number that fits, such as an id.
+inline CLI::Validator IsWhole() {
   return Parsed([](const std::string& text) -> Result<int64_t> {
-    int64_t number = 0;
-    if (!CLI::detail::lexical_cast(text, number) || number < 1) {
-      return Fail(ErrorCode::kInvalidArgument, "must be a number above 0: {}", text);
-    }
-    return number;
+    if (const auto number = ReadNumber<int64_t>(text)) return *number;
+    return Fail(ErrorCode::kInvalidArgument, "must be a whole number: {}", text);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "frazil/cli/commands.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/cli/units.h"
 #include "frazil/spec/schema.h"
 
@@ -31,8 +32,7 @@ void AddGlobalOptions(CLI::App& program, GlobalOptions& options) {
       ->check(CLI::IsMember({"auto", "off", "json"}));
   program.add_option("--memory-limit", options.memory_limit, "For example 4GB; default 60 % of the machine")
       ->check(Parsed(ParseBytes));
-  program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")
-      ->check(CLI::PositiveNumber);
+  program.add_option("--threads", options.threads, "Default: CPUs of the machine or cgroup")->check(IsPositive());
   program.add_flag("-q,--quiet", options.quiet, "Only results and errors");
 }
 
@@ -47,10 +47,11 @@ std::string UnknownCommand(const CLI::App& program, int argc, char** argv) {
   return fmt::format("unknown command '{}' ({})", argv[1], hint);
 }
 
-/// Configuration is the user's command line in another place: what is wrong there is a usage error.
+/// Configuration is the user's command line in another place: what is wrong there is a usage error, and so is a limit that
+/// cannot be worked with or a catalog that is not configured.
 ExitCode CodeFor(Context& context, const Error& error) {
-  if (auto config = context.config(); !config) return ExitCode::kUsage;
-  return ExitCodeOf(error);
+  const bool is_usable = context.config() && context.threads() && context.budget() && context.default_catalog_name();
+  return is_usable ? ExitCodeOf(error) : ExitCode::kUsage;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "frazil/cli/offset_range.h"
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/cli/record_text.h"
 #include "frazil/cli/topic_source.h"
 #include "frazil/ingest/kafka_cluster.h"
@@ -248,7 +249,7 @@ void AddTopicCommand(CLI::App& program, Action& action) {
                    "start, end, 42, 42:50, :50, +10, -10 (last ten of each partition; default), @2026-11-30, @t1:@t2")
       ->check(Parsed(ParseOffsetRange));
   peek->add_option("-p,--partitions", options->partitions, "Only these partitions")->delimiter(',');
-  peek->add_option("-n,--num", options->limit, "At most so many records")->check(CLI::NonNegativeNumber);
+  peek->add_option("-n,--num", options->limit, "At most so many records")->check(IsAtLeast(0));
   peek->footer(
       "Records of aborted transactions are not shown. Confluent-framed Avro is shown as JSON where the registry says "
       "what\n"

@@ -5,6 +5,7 @@
 #include "frazil/cli/option_check.h"
 #include "frazil/cli/output.h"
 #include "frazil/cli/plain_table.h"
+#include "frazil/cli/positive_number.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/verify.h"
@@ -134,8 +135,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("table", options->table, "[catalog.]namespace.table")->required()->check(IsTableName());
   command->add_option("--pipeline", options->pipeline, "The pipeline that feeds it; default: the configured one");
   command->add_option("--sample", options->sample, "So many keys, chosen by hash, in place of all")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--limit", options->limit, "List so many differences; all are counted")->capture_default_str();
+      ->check(IsPositive());
+  command->add_option("--limit", options->limit, "List so many differences; all are counted")
+      ->check(IsAtLeast(0))
+      ->capture_default_str();
   command->footer(
       "Compared are the records before the offsets that the table's head stands at, with that snapshot. Keys that the\n"
       "topic no longer has records of are not judged.\n"

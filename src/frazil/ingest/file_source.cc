@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frazil/base/hash.h"
+#include "frazil/base/number_text.h"
 
 namespace frazil::ingest {
 namespace {
@@ -80,7 +81,7 @@ Status FileSource::CheckSame(const std::map<std::string, std::string>& recorded)
   const auto head_bytes = recorded.find("head-bytes");
   const auto head_hash = recorded.find("head-hash");
   if (!size_bytes_ || head_bytes == recorded.end() || head_hash == recorded.end()) return {};
-  const int64_t length = std::strtoll(head_bytes->second.c_str(), nullptr, 10);
+  const int64_t length = ReadNumber<int64_t>(head_bytes->second).value_or(-1);
   if (length >= 0 && length <= kHeadBytes && length <= *size_bytes_) {
     FRAZIL_ASSIGN(const std::string head, ReadHead(descriptor_, path_, length));
     if (HashText(AsBytes(head)) == head_hash->second) return {};

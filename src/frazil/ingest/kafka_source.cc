@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frazil/base/log.h"
+#include "frazil/base/number_text.h"
 #include "frazil/ingest/kafka_client.h"
 #include "frazil/ingest/kafka_positions.h"
 
@@ -72,8 +73,8 @@ class KafkaSource final : public RecordSource {
     if (settings.empty()) Log::Warn("whether {} forgets tombstones is not known", description());
     if (settings["cleanup.policy"].find("compact") == std::string::npos) return std::nullopt;
     const std::string& text = settings["delete.retention.ms"];
-    if (text.empty()) return std::nullopt;
-    return milliseconds(std::strtoll(text.c_str(), nullptr, 10));
+    const auto retention = ReadNumber<int64_t>(text);
+    return retention ? std::optional(milliseconds(*retention)) : std::nullopt;
   }
 
   Result<std::map<int32_t, PartitionBounds>> Bounds() override {

@@ -18,6 +18,7 @@
 #include "frazil/table/name_mapping_update.h"
 #include "frazil/table/scan_planner.h"
 #include "frazil/table/snapshot_change.h"
+#include "frazil/table/snapshot_summary.h"
 
 namespace frazil::maintain {
 namespace {
@@ -199,11 +200,6 @@ Result<std::vector<spec::DataFile>> ReadFooters(const table::Table& table, const
   return imported;
 }
 
-int64_t CountIn(const spec::Snapshot& snapshot, const std::string& key) {
-  const auto found = snapshot.summary.find(key);
-  return found == snapshot.summary.end() ? 0 : std::stoll(found->second);
-}
-
 Result<std::vector<table::ProcedureRow>> AddFiles(const table::ProcedureContext& context, const Arguments& arguments) {
   if (const auto lanes = arguments.Number("parallelism"); lanes.value_or(1) < 1) {
     return Fail(ErrorCode::kInvalidArgument, "Parallelism should be larger than 0: {}", *lanes);
@@ -230,7 +226,8 @@ Result<std::vector<table::ProcedureRow>> AddFiles(const table::ProcedureContext&
   const spec::Snapshot* snapshot = outcome.snapshot_id ? table.metadata()->FindSnapshot(*outcome.snapshot_id) : nullptr;
   if (snapshot == nullptr) return std::vector<table::ProcedureRow>{{table::ProcedureValue(), table::ProcedureValue()}};
   return std::vector<table::ProcedureRow>{
-      {CountIn(*snapshot, "added-data-files"), CountIn(*snapshot, "changed-partition-count")}};
+      {table::SummaryNumber(snapshot->summary, "added-data-files").value_or(0),
+       table::SummaryNumber(snapshot->summary, "changed-partition-count").value_or(0)}};
 }
 
 }  // namespace

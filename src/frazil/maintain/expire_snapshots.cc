@@ -8,6 +8,7 @@
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
+#include "frazil/maintain/snapshot_ancestry.h"
 #include "frazil/maintain/writer_pins.h"
 #include "frazil/table/metadata_commit.h"
 #include "frazil/table/spec_schema.h"
@@ -48,6 +49,8 @@ std::vector<const spec::Snapshot*> Retained(const ExpiryPlan& plan) {
   return retained;
 }
 
+std::string FreedBy(spec::SnapshotId id) { return fmt::format("freed by the expiry of snapshot {}", id); }
+
 /// Files that expired snapshots need and nobody else. What cannot be read of an expired snapshot stays, with a notice.
 Result<std::vector<RemovalCandidate>> FreedFiles(const ExpiryPlan& plan, FileSet& live,
                                                  const table::ProcedureContext& context) {
@@ -65,7 +68,7 @@ Result<std::vector<RemovalCandidate>> FreedFiles(const ExpiryPlan& plan, FileSet
   walk.Skip(retained.manifests());
   for (const spec::SnapshotId id : plan.retention.expired) {
     FRAZIL_TRY(CheckStop(context));
-    const std::string reason = fmt::format("freed by the expiry of snapshot {}", id);
+    const std::string reason = FreedBy(id);
     const TakeFile take = [&](const std::string& path, FileKind kind) {
       if (live.Contains(path) || !told.insert(path).second) return;
       freed.push_back({path, kind, reason});
@@ -166,6 +169,35 @@ Result<table::MetadataChange> ChangeFor(const ExpiryPlan& plan, const ExpireOpti
   return change;
 }
 
+/// Why each snapshot goes, and with how many files.
+std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::vector<RemovalCandidate>& freed,
+                                     const ExpireOptions& options) {
+  const spec::TableMetadata& metadata = *plan.base.metadata();
+  std::map<std::string, int64_t> num_files;
+  for (const RemovalCandidate& file : freed) ++num_files[file.reason];
+  std::set<spec::SnapshotId> on_branches;
+  for (const auto& [name, ref] : metadata.refs) {
+    if (ref.type != spec::RefType::kBranch) continue;
+    for (const spec::Snapshot* snapshot : AncestorsOf(metadata, metadata.FindSnapshot(ref.snapshot_id))) {
+      on_branches.insert(snapshot->id);
+    }
+  }
+  std::vector<ExpiredSnapshot> snapshots;
+  for (const spec::SnapshotId id : plan.retention.expired) {
+    const spec::Snapshot& snapshot = *metadata.FindSnapshot(id);
+    const bool is_named = std::count(options.snapshot_ids.begin(), options.snapshot_ids.end(), id) > 0;
+    const auto files = num_files.find(FreedBy(id));
+    snapshots.push_back({.id = id,
+                         .timestamp_ms = snapshot.timestamp_ms,
+                         .operation = std::string(snapshot.operation ? spec::OperationName(*snapshot.operation) : ""),
+                         .num_files = files == num_files.end() ? 0 : files->second,
+                         .reason = is_named                    ? "named by its id"
+                                   : !on_branches.contains(id) ? "old enough, and no branch leads to it"
+                                                               : "old enough, and not among the newest that are kept"});
+  }
+  return snapshots;
+}
+
 Status Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context,
               ExpireResult& result) {
   FRAZIL_TRY(table.Refresh());
@@ -187,6 +219,10 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
       if (options.dry_run) return table::MetadataChange();
       FRAZIL_ASSIGN(table::MetadataChange change, ChangeFor(*plan, options));
       if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
+      if (options.only_files) {
+        result.num_files_taken_out = static_cast<int64_t>(std::erase_if(
+            freed, [&](const RemovalCandidate& file) { return !options.only_files->contains(file.path); }));
+      }
       if (!freed.empty()) {
         // Before the commit: afterwards nothing else remembers these files.
         FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), *table.metadata(), "expire", freed));
@@ -208,6 +244,7 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
     return tl::unexpected(std::move(committed).error());
   }
   result.expired = plan->retention.expired;
+  result.snapshots = Explain(*plan, freed, options);
   result.removed_refs = plan->retention.removed_refs;
   result.num_not_asked_for = plan->retention.num_out_of_scope;
   for (const spec::SnapshotId id : plan->retention.kept_pins) {
@@ -216,15 +253,17 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
   }
   if (options.dry_run) {
     result.removal.deleted = std::move(freed);
+    FileRemoval files(table, RemovalOperation::kExpire, FileSet(), 0, context, options.pace);
+    FRAZIL_ASSIGN(result.resumed.deleted, files.Unfinished());
     return {};
   }
   int64_t store_now_ms = 0;  // without a file of ours nobody tells it: then only what runs have said they leave
   if (!freed.empty()) {
     FRAZIL_ASSIGN(store_now_ms, StoreTimeMs(*table.io(), list));
   }
-  FileRemoval files(table, *std::move(live), store_now_ms, context, options.pace);
+  FileRemoval files(table, RemovalOperation::kExpire, *std::move(live), store_now_ms, context, options.pace);
   if (!freed.empty()) FRAZIL_TRY(files.Remove(list, freed, result.removal));
-  return files.Resume(result.resumed);
+  return files.Resume(result.resumed, options.only_files);
 }
 
 }  // namespace
@@ -237,9 +276,12 @@ Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& o
     return result;
   }
   RunRecorder recorder(context, table, "expire_snapshots");
+  if (options.only) recorder.Predict({{"snapshots", static_cast<int64_t>(options.only->snapshots.size())}});
+  if (options.only_files) recorder.Predict({{"files", static_cast<int64_t>(options.only_files->size())}});
   const Status done = Expire(table, options, context, result);
   recorder.Measure({{"snapshots", static_cast<int64_t>(result.expired.size())},
-                    {"files", static_cast<int64_t>(result.removal.deleted.size())}});
+                    {"files", static_cast<int64_t>(result.removal.deleted.size())},
+                    {"files_of_earlier_runs", static_cast<int64_t>(result.resumed.deleted.size())}});
   recorder.Deleted(result.removal.deleted);
   recorder.Deleted(result.resumed.deleted);
   recorder.Finish(done ? "ok" : done.error().ToString());

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,15 +22,28 @@ struct ExpireOptions {
   RemovalPace pace;
   /// No snapshots and refs but these, if given. The rest is left for another time.
   std::optional<ExpiryScope> only;
+  /// No files but these, if given: others that expired snapshots needed stay as orphans.
+  std::optional<std::set<std::string>> only_files;
+};
+
+/// A snapshot that goes, for people.
+struct ExpiredSnapshot {
+  spec::SnapshotId id;
+  int64_t timestamp_ms = 0;
+  std::string operation;
+  int64_t num_files = 0;  ///< that are freed by it and by no snapshot before it
+  std::string reason;
 };
 
 struct ExpireResult {
   std::vector<spec::SnapshotId> expired;
+  std::vector<ExpiredSnapshot> snapshots;  ///< the same, in the same order
   std::vector<std::string> removed_refs;
-  std::vector<std::string> kept;  ///< snapshots kept for their markers, with the reason
-  RemovalResult removal;          ///< of a dry run: what would be deleted
-  RemovalResult resumed;          ///< what earlier runs had left
-  int64_t num_not_asked_for = 0;  ///< snapshots and refs that could go too, and options.only does not name
+  std::vector<std::string> kept;    ///< snapshots kept for their markers, with the reason
+  RemovalResult removal;            ///< of a dry run: what would be deleted
+  RemovalResult resumed;            ///< what earlier runs had left; of a dry run: what they have left
+  int64_t num_files_taken_out = 0;  ///< freed, and not in options.only_files
+  int64_t num_not_asked_for = 0;    ///< snapshots and refs that could go too, and options.only does not name
 };
 
 /// Expires snapshots and deletes the files that only they needed (spec section 9.4), by exact reachability over every

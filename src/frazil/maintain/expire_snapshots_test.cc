@@ -163,7 +163,7 @@ TEST(ExpireSnapshots, AnUnknownOutcomeDeletesNothing) {
 
   // The list of what was freed is there for whoever comes later than an hour.
   test.decide = nullptr;
-  ASSERT_THAT(RemovalList::Find(*test.io, test.metadata().location), IsOkAnd(testing::SizeIs(1)));
+  ASSERT_THAT(RemovalList::Find(*test.io, test.metadata().location, "expire"), IsOkAnd(testing::SizeIs(1)));
 }
 
 TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
@@ -177,13 +177,16 @@ TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
       IsOk());
   const int64_t hours_later = int64_t{3} * 3600 * 1000;
   RemovalResult resumed;
-  ASSERT_THAT(FileRemoval(test.table, FileSet(), 1, ContextOf(test), {}).Resume(resumed), IsOk());
+  ASSERT_THAT(FileRemoval(test.table, RemovalOperation::kExpire, FileSet(), 1, ContextOf(test), {}).Resume(resumed),
+              IsOk());
   EXPECT_THAT(AllFiles(test), Contains(dead.file_path)) << "its run may still be at work";
-  ASSERT_THAT(FileRemoval(test.table, FileSet(), hours_later, ContextOf(test), {}).Resume(resumed), IsOk());
+  ASSERT_THAT(
+      FileRemoval(test.table, RemovalOperation::kExpire, FileSet(), hours_later, ContextOf(test), {}).Resume(resumed),
+      IsOk());
   EXPECT_EQ(resumed.deleted.size(), 1U);
   EXPECT_THAT(AllFiles(test), Contains(live.file_path));
   EXPECT_THAT(AllFiles(test), Not(Contains(dead.file_path)));
-  EXPECT_THAT(RemovalList::Find(*test.io, test.metadata().location), IsOkAnd(testing::IsEmpty()));
+  EXPECT_THAT(RemovalList::Find(*test.io, test.metadata().location, "expire"), IsOkAnd(testing::IsEmpty()));
 }
 
 table::FileChanges WithSummary(const spec::DataFile& file, const std::string& key, const std::string& value) {
@@ -620,7 +623,7 @@ class RandomHistory {
       if (needed.contains(path)) continue;
       EXPECT_THAT(there, Not(Contains(path))) << "a freed file was left";
     }
-    EXPECT_THAT(RemovalList::Find(*test_.io, test_.metadata().location), IsOkAnd(testing::IsEmpty()));
+    EXPECT_THAT(RemovalList::Find(*test_.io, test_.metadata().location, "expire"), IsOkAnd(testing::IsEmpty()));
   }
 
   TestTable test_;

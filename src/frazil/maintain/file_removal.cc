@@ -45,9 +45,14 @@ struct FileRemoval::Work {
   }
 };
 
-FileRemoval::FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms,
+std::string RemovalOperationName(RemovalOperation operation) {
+  return operation == RemovalOperation::kExpire ? "expire" : "orphans";
+}
+
+FileRemoval::FileRemoval(table::Table& table, RemovalOperation operation, FileSet live, int64_t store_now_ms,
                          const table::ProcedureContext& context, RemovalPace pace, std::string location)
     : table_(table),
+      operation_(operation),
       live_(std::move(live)),
       store_now_ms_(store_now_ms),
       context_(context),
@@ -124,8 +129,8 @@ Status FileRemoval::Go(Work& work, RemovalResult& result) {
     if (now_ms - looked_ms_ >= kLookEveryMs) FRAZIL_TRY(Look());
     if (now_ms - work.listed_ms >= kRenewListEveryMs) {
       // Or another run would take it up as abandoned.
-      FRAZIL_ASSIGN(const std::string renewed,
-                    RemovalList::Write(*table_.io(), *table_.metadata(), "removal", work.Left()));
+      FRAZIL_ASSIGN(const std::string renewed, RemovalList::Write(*table_.io(), *table_.metadata(),
+                                                                  RemovalOperationName(operation_), work.Left()));
       work.listed_ms = now_ms;
       FRAZIL_TRY(table_.io()->Delete({std::exchange(work.list, renewed)}));
     }
@@ -155,8 +160,11 @@ Status FileRemoval::Remove(std::string list, const std::vector<RemovalCandidate>
   const std::vector<RemovalCandidate> left = work.Left();
   Status settled;
   if (!left.empty()) {
-    const auto written = RemovalList::Write(*table_.io(), *table_.metadata(), RemovalList::Left("removal"), left);
-    settled = written ? Status() : tl::unexpected(written.error());
+    if (operation_ == RemovalOperation::kExpire) {
+      const auto written = RemovalList::Write(*table_.io(), *table_.metadata(),
+                                              RemovalList::Left(RemovalOperationName(operation_)), left);
+      settled = written ? Status() : tl::unexpected(written.error());
+    }
     Notice(context_,
            fmt::format("{} files were deleted, {} are left to the next run{}", result.deleted.size() - num_before,
                        left.size(), work.failure ? ": " + work.failure->ToString() : std::string()));
@@ -168,7 +176,8 @@ Status FileRemoval::Remove(std::string list, const std::vector<RemovalCandidate>
   return done;
 }
 
-Status FileRemoval::ResumeList(const std::string& list, RemovalResult& result) {
+Status FileRemoval::ResumeList(const std::string& list, const std::optional<std::set<std::string>>& only,
+                               RemovalResult& result) {
   auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list);
   if (!candidates && candidates.error().code() == ErrorCode::kNotFound)
     return {};  // another run has ended it meanwhile
@@ -180,6 +189,18 @@ Status FileRemoval::ResumeList(const std::string& list, RemovalResult& result) {
              return IsInside(PlaceOf(file.path), PlaceOf(folder));
            });
   });
+  const auto chosen = std::partition(candidates->begin(), candidates->end(),
+                                     [&](const RemovalCandidate& file) { return only && !only->contains(file.path); });
+  const std::vector<RemovalCandidate> kept(candidates->begin(), chosen);
+  candidates->erase(candidates->begin(), chosen);
+  if (!kept.empty()) {
+    Notice(context_,
+           fmt::format("{} files that an earlier run had listed stay, they are not in the list that was shown",
+                       kept.size()));
+    if (candidates->empty()) return {};
+    FRAZIL_TRY(RemovalList::Write(*table_.io(), *table_.metadata(), RemovalList::Left(RemovalOperationName(operation_)),
+                                  kept));
+  }
   const size_t num_before = result.deleted.size();
   const size_t num_spared = result.spared.size();
   FRAZIL_TRY(Remove(list, *candidates, result));
@@ -188,20 +209,48 @@ Status FileRemoval::ResumeList(const std::string& list, RemovalResult& result) {
   return {};
 }
 
-Status FileRemoval::Resume(RemovalResult& result) {
-  const auto lists = RemovalList::Find(*table_.io(), table_.metadata()->location);
+Result<std::vector<io::FileInfo>> FileRemoval::FindUnfinished() const {
+  FRAZIL_ASSIGN(auto lists,
+                RemovalList::Find(*table_.io(), table_.metadata()->location, RemovalOperationName(operation_)));
+  std::erase_if(lists, [this](const io::FileInfo& list) {
+    return !RemovalList::IsLeft(list.path) && list.modified_ms > StoreNowMs() - kAbandonedAfterMs;
+  });
+  return lists;
+}
+
+Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only) {
+  const auto lists = FindUnfinished();
   if (!lists) {
     Notice(context_, "what earlier runs had listed stays: " + lists.error().ToString());
     return {};
   }
   for (const io::FileInfo& list : *lists) {
-    if (!RemovalList::IsLeft(list.path) && list.modified_ms > StoreNowMs() - kAbandonedAfterMs) continue;
-    Status resumed = ResumeList(list.path, result);
+    Status resumed = ResumeList(list.path, only, result);
     if (resumed) continue;
     if (resumed.error().code() == ErrorCode::kShuttingDown) return resumed;
     Notice(context_, "what an earlier run had listed stays: " + resumed.error().ToString());
   }
   return {};
+}
+
+Result<std::vector<RemovalCandidate>> FileRemoval::Unfinished() const {
+  std::vector<RemovalCandidate> files;
+  FRAZIL_ASSIGN(const auto lists, FindUnfinished());
+  for (const io::FileInfo& list : lists) {
+    auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list.path);
+    if (candidates) std::move(candidates->begin(), candidates->end(), std::back_inserter(files));
+  }
+  return files;
+}
+
+void FileRemoval::ForgetUnfinished() {
+  const auto lists = FindUnfinished();
+  if (!lists) return;
+  for (const io::FileInfo& list : *lists) {
+    // Of a copied folder: it is said, and nothing is done with it.
+    if (!RemovalList::Read(*table_.io(), *table_.metadata(), list.path)) continue;
+    static_cast<void>(table_.io()->Delete({list.path}));
+  }
 }
 
 Result<RemovalPace> PaceOf(const Arguments& arguments) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ struct RemovalPace {
   int64_t max_per_second = 0;  ///< 0: as fast as it goes
 };
 
+/// Which maintenance deletes: lists of one are never taken up by the other.
+enum class RemovalOperation { kExpire, kOrphans };
+std::string RemovalOperationName(RemovalOperation operation);  ///< "expire", "orphans": so its lists begin
+
 /// The one place that deletes files of tables (maintenance.md section 5): from a list that is written first, in batches, each
 /// checked against metadata, journals and leases that were read less than a minute ago; what cannot be known to be free stays.
 /// One thread.
@@ -34,18 +39,23 @@ class FileRemoval {
   /// `live`: what is live besides the newest metadata (an earlier state of it): all states that were seen count.
   /// `store_now_ms`: the time by the store's clock; 0: not known, then every lease counts. `location`: another one that is
   /// cleaned than the table's, or empty: leases in it count as well.
-  FileRemoval(table::Table& table, FileSet live, int64_t store_now_ms, const table::ProcedureContext& context,
-              RemovalPace pace, std::string location = "");
+  FileRemoval(table::Table& table, RemovalOperation operation, FileSet live, int64_t store_now_ms,
+              const table::ProcedureContext& context, RemovalPace pace, std::string location = "");
 
-  /// Deletes what is in the file `list`, then the list. What a store refuses to delete is passed over and left in a list for
-  /// the next run, with a notice; so is what is not deleted yet after kShuttingDown, an outage or very many refusals, which are
-  /// returned. After a kill `list` itself is there. `result` says exactly what was done in all cases.
+  /// Deletes what is in the file `list`, then the list. What a store refuses to delete is passed over and left to the next
+  /// run, with a notice; so is what is not deleted yet after kShuttingDown, an outage or very many refusals, which are
+  /// returned: an expiry leaves it in a list, since nothing else remembers it; orphans are found again. After a kill `list`
+  /// itself is there. `result` says exactly what was done in all cases.
   Status Remove(std::string list, const std::vector<RemovalCandidate>& candidates, RemovalResult& result);
 
-  /// Finishes what earlier runs of an expiry or an orphan removal listed and did not delete: what a run said that it leaves, and
-  /// other lists older than an hour; those of runs that may still be at work are left alone. A list that does not work stays,
-  /// with a notice. kShuttingDown.
-  Status Resume(RemovalResult& result);
+  /// Finishes what earlier expiries listed and did not delete: what a run said that it leaves, and other lists older than an
+  /// hour; those of runs that may still be at work are left alone. Of these files only those that `only` names, if given: the
+  /// others stay in a list, with a notice. A list that does not work stays, with a notice. kShuttingDown.
+  Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt);
+  /// What Resume() would take up now; a list that does not work is passed over.
+  Result<std::vector<RemovalCandidate>> Unfinished() const;
+  /// Deletes the lists that Resume() would take up: whoever was to go by them has listed anew. Best effort.
+  void ForgetUnfinished();
 
  private:
   struct Work;
@@ -57,9 +67,11 @@ class FileRemoval {
   Status WaitForTurn(const Work& work) const;
   Status Go(Work& work, RemovalResult& result);
   Status DeleteBatch(Work& work, std::vector<RemovalCandidate> batch, RemovalResult& result);
-  Status ResumeList(const std::string& list, RemovalResult& result);
+  Status ResumeList(const std::string& list, const std::optional<std::set<std::string>>& only, RemovalResult& result);
+  Result<std::vector<io::FileInfo>> FindUnfinished() const;
 
   table::Table& table_;
+  const RemovalOperation operation_;
   FileSet live_;
   const int64_t store_now_ms_;  ///< at begun_ms_
   const table::ProcedureContext& context_;

@@ -42,19 +42,22 @@ class FileRemovalTest : public ::testing::Test {
   bool IsThere(const RemovalCandidate& file) const { return *io_->Exists(file.path); }
   std::vector<std::string> Lists() const {
     std::vector<std::string> paths;
-    const auto lists = RemovalList::Find(*io_, metadata().location);
+    const auto lists = RemovalList::Find(*io_, metadata().location, "expire");
     for (const io::FileInfo& list : *lists) paths.push_back(list.path);
     return paths;
   }
-  std::string List(const std::vector<RemovalCandidate>& files, const std::string& what = "orphans") {
+  std::string List(const std::vector<RemovalCandidate>& files, const std::string& what = "expire") {
     const auto list = RemovalList::Write(*io_, metadata(), what, files);
     EXPECT_THAT(list, IsOk());
     return *list;
   }
   Status Remove(const std::vector<RemovalCandidate>& files, RemovalPace pace = {}) {
-    return FileRemoval(*table_, FileSet(), kStoreNowMs, context_, pace).Remove(List(files), files, result_);
+    return FileRemoval(*table_, RemovalOperation::kExpire, FileSet(), kStoreNowMs, context_, pace)
+        .Remove(List(files), files, result_);
   }
-  Status Resume() { return FileRemoval(*table_, FileSet(), kStoreNowMs, context_, {}).Resume(result_); }
+  Status Resume() {
+    return FileRemoval(*table_, RemovalOperation::kExpire, FileSet(), kStoreNowMs, context_, {}).Resume(result_);
+  }
 
   inline static const catalog::TableName kName{{"db"}, "t"};
   static constexpr int64_t kOrphanMs = 100;  ///< files in memory count milliseconds
@@ -123,10 +126,10 @@ TEST_F(FileRemovalTest, AStoreThatRefusesEverythingIsNotAskedForEver) {
 }
 
 TEST_F(FileRemovalTest, AListThatCannotBeReadHoldsUpNoOther) {
-  const std::string torn = RemovalList::Folder(metadata().location) + "/left-a.jsonl";
+  const std::string torn = RemovalList::Folder(metadata().location) + "/left-expire-a.jsonl";
   ASSERT_THAT(io_->WriteFile(torn, AsBytes(R"({"path": )")), IsOk());
   const RemovalCandidate file = Orphan("x");
-  List({file}, RemovalList::Left("z"));
+  List({file}, RemovalList::Left("expire"));
   ASSERT_THAT(Resume(), IsOk());
   EXPECT_THAT(result_.deleted, ElementsAre(file));
   EXPECT_THAT(notices_, Contains(HasSubstr("has a line that is none: " + torn)));
@@ -138,15 +141,15 @@ TEST_F(FileRemovalTest, AListOfAnotherTableOrAnotherPlaceDeletesNothing) {
   const RemovalCandidate file = Orphan("x");
   spec::TableMetadata other = metadata();
   other.table_uuid = Uuid::Random();
-  const auto of_other_table = RemovalList::Write(*io_, other, RemovalList::Left("a"), {file});
+  const auto of_other_table = RemovalList::Write(*io_, other, RemovalList::Left("expire"), {file});
   ASSERT_THAT(of_other_table, IsOk());
   spec::TableMetadata original = metadata();
   original.location = "memory:/warehouse/original";
-  const auto list = RemovalList::Write(*io_, original, RemovalList::Left("b"), {file});
+  const auto list = RemovalList::Write(*io_, original, RemovalList::Left("expire"), {file});
   ASSERT_THAT(list, IsOk());
-  const std::string copy = RemovalList::Folder(metadata().location) + "/left-b.jsonl";
+  const std::string copy = RemovalList::Folder(metadata().location) + "/left-expire-b.jsonl";
   ASSERT_THAT(io_->WriteFile(copy, *io_->ReadFile(*list)), IsOk());
-  const std::string headless = RemovalList::Folder(metadata().location) + "/left-c.jsonl";
+  const std::string headless = RemovalList::Folder(metadata().location) + "/left-expire-c.jsonl";
   ASSERT_THAT(io_->WriteFile(headless, AsBytes(R"({"path": ")" + file.path + "\"}\n")), IsOk());
 
   ASSERT_THAT(Resume(), IsOk());
@@ -162,7 +165,7 @@ TEST_F(FileRemovalTest, AnOrphanThatIsListedOutsideTheTableStays) {
   ASSERT_THAT(io_->WriteFile(outside.path, AsBytes("x")), IsOk());
   RemovalCandidate freed{"memory:/elsewhere/taken-over.parquet", FileKind::kDataFile, "a test"};
   ASSERT_THAT(io_->WriteFile(freed.path, AsBytes("x")), IsOk());
-  List({outside, freed}, RemovalList::Left("x"));
+  List({outside, freed}, RemovalList::Left("expire"));
   ASSERT_THAT(Resume(), IsOk());
   EXPECT_TRUE(IsThere(outside));
   EXPECT_THAT(result_.deleted, ElementsAre(freed));
@@ -192,7 +195,7 @@ TEST_F(FileRemovalTest, ALeaseThatComesBackWhileItGoesSlowlySparesWhatIsYounger)
                 IsOk());
   };
   // Its file is the youngest there is.
-  FileRemoval removal(*table_, FileSet(), 1, context_, {.max_per_second = 1});
+  FileRemoval removal(*table_, RemovalOperation::kExpire, FileSet(), 1, context_, {.max_per_second = 1});
   ASSERT_THAT(removal.Remove(List(files), files, result_), IsOk());
   EXPECT_FALSE(IsThere(files[150]));
   EXPECT_TRUE(IsThere(files[149]));
@@ -212,6 +215,45 @@ TEST_F(FileRemovalTest, AListThatIsBeingWorkedOnNeverLooksAbandoned) {
   EXPECT_THAT(names, SizeIs(2)) << "it is written anew every 20 min";
   EXPECT_THAT(Lists(), IsEmpty());
   EXPECT_EQ(result_.deleted.size(), 1300U);
+}
+
+// Whoever takes a line out of what was shown keeps the file.
+TEST_F(FileRemovalTest, WhatWasNotShownIsNotTakenUp) {
+  const std::vector<RemovalCandidate> files = Orphans(3);
+  List(files, RemovalList::Left("expire"));
+  FileRemoval removal(*table_, RemovalOperation::kExpire, FileSet(), kStoreNowMs, context_, {});
+  EXPECT_THAT(removal.Unfinished(), IsOkAnd(ElementsAre(files[0], files[1], files[2])));
+  ASSERT_THAT(removal.Resume(result_, std::set<std::string>{files[0].path, files[2].path}), IsOk());
+  EXPECT_THAT(result_.deleted, ElementsAre(files[0], files[2]));
+  EXPECT_TRUE(IsThere(files[1]));
+  EXPECT_THAT(notices_,
+              Contains("1 files that an earlier run had listed stay, they are not in the list that was shown"));
+  EXPECT_THAT(removal.Unfinished(), IsOkAnd(ElementsAre(files[1]))) << "it waits for another time";
+  ASSERT_THAT(removal.Resume(result_, std::set<std::string>()), IsOk());
+  EXPECT_TRUE(IsThere(files[1]));
+}
+
+TEST_F(FileRemovalTest, AListOfAnotherOperationIsNotTakenUp) {
+  const RemovalCandidate file = Orphan("x");
+  const std::string list = List({file}, RemovalList::Left("orphans"));
+  ASSERT_THAT(Resume(), IsOk());
+  EXPECT_TRUE(IsThere(file));
+  EXPECT_THAT(io_->Exists(list), IsOkAnd(true));
+}
+
+TEST_F(FileRemovalTest, OrphansLeaveNoListSinceTheyAreFoundAgain) {
+  const std::vector<RemovalCandidate> files = Orphans(3);
+  refuse_ = [&](const std::string& path) -> Status {
+    return path == files[1].path ? Fail(ErrorCode::kIo, "permission denied: {}", path) : Status();
+  };
+  FileRemoval removal(*table_, RemovalOperation::kOrphans, FileSet(), kStoreNowMs, context_, {});
+  const std::string earlier = List({files[1]}, RemovalList::Left("orphans"));
+  ASSERT_THAT(removal.Remove(List(files, "orphans"), files, result_), IsOk());
+  EXPECT_THAT(result_.deleted, ElementsAre(files[0], files[2]));
+  EXPECT_THAT(RemovalList::Find(*io_, metadata().location, "orphans"), IsOkAnd(SizeIs(1)));
+  removal.ForgetUnfinished();
+  EXPECT_THAT(RemovalList::Find(*io_, metadata().location, "orphans"), IsOkAnd(IsEmpty()));
+  EXPECT_TRUE(IsThere(files[1]));
 }
 
 }  // namespace

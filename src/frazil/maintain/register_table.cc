@@ -3,15 +3,15 @@
 #include "frazil/catalog/metadata_file.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
+#include "frazil/table/snapshot_summary.h"
 
 namespace frazil::maintain {
 namespace {
 
 table::ProcedureValue TotalOf(const spec::Snapshot* snapshot, const std::string& key) {
   if (snapshot == nullptr) return {};
-  const auto found = snapshot->summary.find(key);
-  if (found == snapshot->summary.end()) return {};
-  return int64_t{std::stoll(found->second)};
+  const std::optional<int64_t> total = table::SummaryNumber(snapshot->summary, key);
+  return total ? table::ProcedureValue(*total) : table::ProcedureValue();
 }
 
 }  // namespace

@@ -36,8 +36,9 @@ class RemovalList {
   /// Whether the run that made it has said that it will not go on: `what` was Left(...).
   static bool IsLeft(const std::string& path);
   static std::string Left(const std::string& what) { return "left-" + what; }
-  /// Lists that earlier runs left, oldest first.
-  static Result<std::vector<io::FileInfo>> Find(const io::FileIO& io, const std::string& table_location);
+  /// Lists of `what`, Left() or not, that earlier runs left, oldest first.
+  static Result<std::vector<io::FileInfo>> Find(const io::FileIO& io, const std::string& table_location,
+                                                const std::string& what);
 };
 
 }  // namespace frazil::maintain

@@ -86,9 +86,13 @@ Result<std::vector<RemovalCandidate>> RemovalList::Read(const io::FileIO& io, co
 
 bool RemovalList::IsLeft(const std::string& path) { return path.find("/_frazil/orphans/" + Left("")) != path.npos; }
 
-Result<std::vector<io::FileInfo>> RemovalList::Find(const io::FileIO& io, const std::string& table_location) {
+Result<std::vector<io::FileInfo>> RemovalList::Find(const io::FileIO& io, const std::string& table_location,
+                                                    const std::string& what) {
   FRAZIL_ASSIGN(std::vector<io::FileInfo> files, io.List(Folder(table_location)));
-  std::erase_if(files, [](const io::FileInfo& file) { return !file.path.ends_with(".jsonl"); });
+  std::erase_if(files, [&](const io::FileInfo& file) {
+    const std::string name = file.path.substr(file.path.rfind('/') + 1);
+    return !name.ends_with(".jsonl") || !(name.starts_with(what + "-") || name.starts_with(Left(what) + "-"));
+  });
   std::sort(files.begin(), files.end(), [](const io::FileInfo& left, const io::FileInfo& right) {
     return std::pair(left.modified_ms, left.path) < std::pair(right.modified_ms, right.path);
   });

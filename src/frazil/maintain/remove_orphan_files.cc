@@ -113,7 +113,8 @@ class OrphanRun {
       result_.orphans = std::move(found_);
       return {};
     }
-    FileRemoval files(table_, std::move(live_), store_now_ms, context_, options_.pace, location_);
+    FileRemoval files(table_, RemovalOperation::kOrphans, std::move(live_), store_now_ms, context_, options_.pace,
+                      location_);
     if (!found_.empty()) {
       FRAZIL_ASSIGN(const std::string list, RemovalList::Write(*table_.io(), *table_.metadata(), "orphans", found_));
       RemovalResult removal;
@@ -121,7 +122,9 @@ class OrphanRun {
       result_.orphans = std::move(removal.deleted);
       FRAZIL_TRY(done);
     }
-    return files.Resume(result_.resumed);
+    // What earlier runs had listed is found again if it is asked for.
+    files.ForgetUnfinished();
+    return {};
   }
 
   OrphanResult TakeResult() { return std::move(result_); }
@@ -129,6 +132,7 @@ class OrphanRun {
  private:
   Status DecideAge(int64_t store_now_ms) {
     older_than_ms_ = options_.older_than_ms.value_or(store_now_ms - kDefaultAgeMs);
+    result_.older_than_ms = older_than_ms_;
     // A dry run deletes nothing that a writer may still be writing.
     if (!options_.dry_run && !options_.ignores_age_floor && older_than_ms_ > store_now_ms - kAgeFloorMs) {
       return tl::unexpected(
@@ -210,6 +214,7 @@ class OrphanRun {
       ++result_.num_not_asked_for;
       return;
     }
+    result_.orphan_bytes += file.size_bytes;
     const std::string size = options_.listed ? "in a given list" : fmt::format("of {} bytes", file.size_bytes);
     const std::string changed =
         spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000);
@@ -302,11 +307,11 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
     return run.TakeResult();
   }
   RunRecorder recorder(context, table, "remove_orphan_files");
+  if (options.only) recorder.Predict({{"files", static_cast<int64_t>(options.only->size())}});
   const Status done = run.Run();
   OrphanResult result = run.TakeResult();
   recorder.Measure({{"files", static_cast<int64_t>(result.orphans.size())}});
   recorder.Deleted(result.orphans);
-  recorder.Deleted(result.resumed.deleted);
   recorder.Finish(done ? "ok" : done.error().ToString());
   FRAZIL_TRY(done);
   return result;

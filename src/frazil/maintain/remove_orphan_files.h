@@ -36,8 +36,9 @@ struct OrphanOptions {
 
 struct OrphanResult {
   std::vector<RemovalCandidate> orphans;  ///< deleted ones; of a dry run: those that would be
-  RemovalResult resumed;                  ///< what earlier runs had left
-  int64_t num_not_asked_for = 0;          ///< orphans that options.only does not name
+  int64_t older_than_ms = 0;              ///< by the store's clock: what was not changed since is old enough
+  int64_t orphan_bytes = 0;
+  int64_t num_not_asked_for = 0;  ///< orphans that options.only does not name
   int64_t num_listed = 0;
   int64_t num_live = 0;
 };

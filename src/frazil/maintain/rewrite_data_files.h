@@ -24,6 +24,7 @@ struct RewriteOptions {
   std::string where_text;                      ///< for history and explain
   int64_t target_file_size_bytes = 0;          ///< 0: write.target-file-size-bytes
   std::optional<int64_t> min_file_size_bytes;  ///< none: 75 % of the target; 0: no file is too small
+  int64_t small_file_threshold_bytes = 0;      ///< ours: the same for a target it need not be below; 0: not given
   int64_t max_file_size_bytes = 0;             ///< 0: 180 %
   int64_t min_input_files = 5;
   bool rewrite_all = false;
@@ -62,11 +63,17 @@ struct RewriteResult {
   int64_t groups = 0;
   int64_t dropped_groups = 0;  ///< by the state rule or a full output; planned again by the next run
   std::vector<std::string> dropped_reasons;
+  int64_t failed_groups = 0;  ///< with partial progress: not rewritten or not committed, for another reason than that
+  std::optional<Error> first_error;  ///< of the failed ones; a lost race only if that is all there was
   int64_t rows_carried = 0;
   int64_t written_bytes = 0;
   int64_t commits = 0;
   int64_t peak_memory_bytes = 0;
   double cpu_seconds = 0;
+
+  /// What partial progress leaves undone, as an error with the count and the first reason; none: it did what there was to
+  /// do, or others changed some of it meanwhile. kCommitConflict where everything was lost to others.
+  std::optional<Error> Failure() const;
 };
 
 /// Rewrites data files without deleted rows, in better sizes and order, on a table that others go on changing

@@ -5,6 +5,7 @@
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/rewrite_data_files.h"
 #include "frazil/maintain/rewrite_options_of.h"
+#include "frazil/maintain/rewrite_run.h"
 #include "frazil/maintain/run_history.h"
 #include "frazil/maintain/sort_order_text.h"
 #include "frazil/spec/ascii.h"
@@ -56,23 +57,25 @@ Result<RewriteResult> RewriteWithHistory(table::Table& table, const RewriteOptio
     }
   }
   const int64_t start_ms = ClockOf(context).NowMs();
-  auto result = RewriteDataFiles(table, options, context);
-  if (result) {
-    recorder.Measure({{"groups", result->groups},
-                      {"input_files", result->rewritten_data_files},
-                      {"input_bytes", result->rewritten_bytes},
-                      {"output_files", result->added_data_files},
-                      {"output_bytes", result->written_bytes},
-                      {"cpu_ms", static_cast<int64_t>(result->cpu_seconds * 1000)},
-                      {"duration_ms", ClockOf(context).NowMs() - start_ms},
-                      {"peak_memory_bytes", result->peak_memory_bytes},
-                      {"rows", result->rows_carried},
-                      {"commits", result->commits},
-                      {"dropped_groups", result->dropped_groups},
-                      {"failed_files", result->failed_data_files},
-                      {"removed_delete_files", result->removed_delete_files}});
-  }
-  recorder.Finish(result ? "ok" : result.error().ToString());
+  RewriteRun run(table, options, context);
+  auto result = run.Run();
+  const RewriteResult& done = run.result();
+  recorder.Measure({{"groups", done.groups},
+                    {"input_files", done.rewritten_data_files},
+                    {"input_bytes", done.rewritten_bytes},
+                    {"output_files", done.added_data_files},
+                    {"output_bytes", done.written_bytes},
+                    {"cpu_ms", static_cast<int64_t>(done.cpu_seconds * 1000)},
+                    {"duration_ms", ClockOf(context).NowMs() - start_ms},
+                    {"peak_memory_bytes", done.peak_memory_bytes},
+                    {"rows", done.rows_carried},
+                    {"commits", done.commits},
+                    {"dropped_groups", done.dropped_groups},
+                    {"failed_groups", done.failed_groups},
+                    {"failed_files", done.failed_data_files},
+                    {"removed_delete_files", done.removed_delete_files}});
+  const std::optional<Error> failure = result ? result->Failure() : result.error();
+  recorder.Finish(failure ? failure->ToString() : "ok");
   return result;
 }
 

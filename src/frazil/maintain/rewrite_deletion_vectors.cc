@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "frazil/maintain/foreseen_work.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/puffin_use.h"
 #include "frazil/maintain/repack_deletes.h"
+#include "frazil/maintain/run_history.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/vector_store.h"
 
@@ -42,6 +44,18 @@ Result<DeletesToRepack> Choose(const table::Table& base, const table::LiveFiles&
 
 }  // namespace
 
+Result<ForeseenWork> ForeseeRewriteDeletionVectors(const table::Table& table) {
+  const spec::Snapshot* head = table.metadata()->current_snapshot();
+  if (head == nullptr) return ForeseenWork();
+  FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table, head));
+  FRAZIL_ASSIGN(const DeletesToRepack chosen, Choose(table, live, false));
+  std::map<std::string, int64_t> bytes_of;
+  for (const table::LiveDelete& file : live.delete_files) bytes_of[file.file.file_path] = file.file.file_size_in_bytes;
+  int64_t bytes = 0;
+  for (const std::string& puffin : chosen.puffins) bytes += bytes_of[puffin];
+  return ForeseeRewriteOf(static_cast<int64_t>(chosen.puffins.size()), bytes);
+}
+
 ProcedureDefinition RewriteDeletionVectorsDefinition() {
   using table::ProcedureType;
   ProcedureDefinition definition;
@@ -58,9 +72,18 @@ ProcedureDefinition RewriteDeletionVectorsDefinition() {
     const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
       return Choose(base, live, rewrite_all);
     };
-    FRAZIL_ASSIGN(const RepackResult result, RepackDeleteFiles(table, choose, ClockOf(context)));
+    RunRecorder recorder(context, table, "rewrite_deletion_vectors");
+    const Result<RepackResult> result = RepackDeleteFiles(table, choose, ClockOf(context));
+    if (result) {
+      recorder.Measure({{"input_files", result->rewritten_files},
+                        {"output_files", result->added_files},
+                        {"input_bytes", result->rewritten_bytes},
+                        {"output_bytes", result->added_bytes}});
+    }
+    recorder.Finish(result);
+    FRAZIL_TRY(result);
     return std::vector<table::ProcedureRow>{
-        {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
+        {result->rewritten_files, result->added_files, result->rewritten_bytes, result->added_bytes}};
   };
   return definition;
 }

@@ -1,9 +1,11 @@
+#include "frazil/maintain/foreseen_work.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
-#include "frazil/maintain/rewrite_commit.h"
+#include "frazil/maintain/run_history.h"
 #include "frazil/table/manifest_rewrite.h"
 #include "frazil/table/marker_copy.h"
 #include "frazil/table/snapshot_change.h"
+#include "frazil/table/snapshot_summary.h"
 
 namespace frazil::maintain {
 namespace {
@@ -54,12 +56,17 @@ Result<table::ManifestRewrite> RewriteOf(const Arguments& arguments, const spec:
   return rewrite;
 }
 
-int64_t CountIn(const spec::Snapshot& snapshot, const std::string& key) {
-  const auto found = snapshot.summary.find(key);
-  return found == snapshot.summary.end() ? 0 : std::stoll(found->second);
-}
-
 }  // namespace
+
+Result<ForeseenWork> ForeseeRewriteManifests(const table::Table& table) {
+  const spec::Snapshot* head = table.metadata()->current_snapshot();
+  if (head == nullptr) return ForeseenWork();
+  FRAZIL_ASSIGN(const table::ManifestList list, table.manifests().List(*head));
+  FRAZIL_ASSIGN(const auto plan,
+                table::ManifestRewritePlan::Make(*table.metadata(), *list,
+                                                 {.spec_id = table.metadata()->default_spec_id, .sort_by = {}}));
+  return ForeseeRewriteOf(static_cast<int64_t>(plan.num_replaced()), plan.replaced_bytes());
+}
 
 ProcedureDefinition RewriteManifestsDefinition() {
   using table::ProcedureType;
@@ -76,12 +83,20 @@ ProcedureDefinition RewriteManifestsDefinition() {
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(table::ManifestRewrite rewrite, RewriteOf(arguments, *table.metadata()));
     RewriteManifestsChange change(std::move(rewrite));
-    FRAZIL_ASSIGN(const table::CommitOutcome outcome, table::CommitSnapshot(table, change, {}, ClockOf(context)));
+    RunRecorder recorder(context, table, "rewrite_manifests");
+    const Result<table::CommitOutcome> outcome = table::CommitSnapshot(table, change, {}, ClockOf(context));
+    int64_t num_rewritten = 0;
+    int64_t num_added = 0;
     const spec::Snapshot* snapshot =
-        outcome.snapshot_id ? table.metadata()->FindSnapshot(*outcome.snapshot_id) : nullptr;
-    if (snapshot == nullptr) return std::vector<table::ProcedureRow>{{int64_t{0}, int64_t{0}}};
-    return std::vector<table::ProcedureRow>{
-        {CountIn(*snapshot, "manifests-replaced"), CountIn(*snapshot, "manifests-created")}};
+        outcome && outcome->snapshot_id ? table.metadata()->FindSnapshot(*outcome->snapshot_id) : nullptr;
+    if (snapshot != nullptr) {
+      num_rewritten = table::SummaryNumber(snapshot->summary, "manifests-replaced").value_or(0);
+      num_added = table::SummaryNumber(snapshot->summary, "manifests-created").value_or(0);
+    }
+    recorder.Measure({{"input_files", num_rewritten}, {"output_files", num_added}});
+    recorder.Finish(outcome);
+    FRAZIL_TRY(outcome);
+    return std::vector<table::ProcedureRow>{{num_rewritten, num_added}};
   };
   return definition;
 }

@@ -69,6 +69,7 @@ const std::map<std::string, Reader>& Readers() {
   static const std::map<std::string, Reader> readers = {
       {"target-file-size-bytes", Into(&O::target_file_size_bytes, ParsePositive<int64_t>)},
       {"min-file-size-bytes", Into(&O::min_file_size_bytes, ParseNotNegative<int64_t>)},
+      {"small-file-threshold-bytes", Into(&O::small_file_threshold_bytes, ParsePositive<int64_t>)},
       {"max-file-size-bytes", Into(&O::max_file_size_bytes, ParsePositive<int64_t>)},
       {"min-input-files", Into(&O::min_input_files, ParsePositive<int64_t>)},
       {"rewrite-all", Into(&O::rewrite_all, ParseBool)},

@@ -355,6 +355,8 @@ Result<OutputSizes> OutputSizes::Make(const RewriteOptions& options, const spec:
   }
   const auto share = [&](double of) { return static_cast<int64_t>(static_cast<double>(sizes.target_) * of); };
   sizes.min_ = options.min_file_size_bytes.value_or(share(0.75));
+  // A file of the target size is never small.
+  if (options.small_file_threshold_bytes > 0) sizes.min_ = std::min(options.small_file_threshold_bytes, share(0.75));
   sizes.max_ = options.max_file_size_bytes > 0 ? options.max_file_size_bytes : share(1.8);
   if (sizes.target_ <= sizes.min_ && sizes.target_ > 1) {
     return Fail(ErrorCode::kInvalidArgument, "target-file-size-bytes must be above min-file-size-bytes: {} and {}",

@@ -7,10 +7,12 @@
 #include <set>
 
 #include "frazil/expr/evaluate.h"
+#include "frazil/maintain/foreseen_work.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/repack_deletes.h"
 #include "frazil/maintain/rewrite_data_files.h"
+#include "frazil/maintain/run_history.h"
 
 namespace frazil::maintain {
 namespace {
@@ -110,6 +112,18 @@ Result<DeletesToRepack> Choose(const table::Table& base, const table::LiveFiles&
 
 }  // namespace
 
+Result<ForeseenWork> ForeseeRewritePositionDeleteFiles(const table::Table& table) {
+  const spec::Snapshot* head = table.metadata()->current_snapshot();
+  if (head == nullptr) return ForeseenWork();
+  FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table, head));
+  FRAZIL_ASSIGN(const DeletesToRepack chosen, Choose(table, live, Options()));
+  std::map<std::string, int64_t> bytes_of;
+  for (const table::LiveDelete& file : live.delete_files) bytes_of[file.file.file_path] = file.file.file_size_in_bytes;
+  int64_t bytes = 0;
+  for (const spec::DeleteFileId& id : chosen.superfluous) bytes += bytes_of[id.path];
+  return ForeseeRewriteOf(static_cast<int64_t>(chosen.superfluous.size()), bytes);
+}
+
 ProcedureDefinition RewritePositionDeleteFilesDefinition() {
   using table::ProcedureType;
   ProcedureDefinition definition;
@@ -129,11 +143,19 @@ ProcedureDefinition RewritePositionDeleteFilesDefinition() {
     const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
       return Choose(base, live, options);
     };
-    FRAZIL_ASSIGN(const RepackResult result,
-                  RepackDeleteFiles(table, choose, ClockOf(context),
-                                    options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped));
+    RunRecorder recorder(context, table, "rewrite_position_delete_files");
+    const Result<RepackResult> result = RepackDeleteFiles(
+        table, choose, ClockOf(context), options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped);
+    if (result) {
+      recorder.Measure({{"input_files", result->rewritten_files},
+                        {"output_files", result->added_files},
+                        {"input_bytes", result->rewritten_bytes},
+                        {"output_bytes", result->added_bytes}});
+    }
+    recorder.Finish(result);
+    FRAZIL_TRY(result);
     return std::vector<table::ProcedureRow>{
-        {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
+        {result->rewritten_files, result->added_files, result->rewritten_bytes, result->added_bytes}};
   };
   return definition;
 }

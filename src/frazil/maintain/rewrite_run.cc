@@ -18,6 +18,8 @@ namespace {
 
 /// From then on it is looked whether outputs are still there.
 constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
+/// A store that is away fails each of very many groups alike.
+constexpr int64_t kMaxToldFailures = 10;
 
 /// Nothing but a snapshot, which gives every live row its id.
 class EmptyChange : public table::SnapshotChange {
@@ -146,9 +148,7 @@ Status RewriteRun::Execute(const RewritePlan& plan, size_t begin, size_t end, st
           next = end;
           return tl::unexpected(std::move(group).error());
         }
-        result_.failed_data_files += static_cast<int64_t>(plan.groups[index].tasks.size());
-        ++result_.dropped_groups;
-        result_.dropped_reasons.push_back(group.error().ToString());
+        GiveUp(static_cast<int64_t>(plan.groups[index].tasks.size()), std::move(group).error());
         continue;
       }
       FRAZIL_TRY(journal_.Add(table_, *group));
@@ -169,6 +169,16 @@ void RewriteRun::Drop(const RewrittenGroup& group, const std::string& reason) {
   result_.failed_data_files += static_cast<int64_t>(group.sources.size());
   result_.dropped_reasons.push_back(fmt::format("{}: {}", group.partition, reason));
   Notice("a file group was dropped, the next run plans it again: " + result_.dropped_reasons.back());
+}
+
+void RewriteRun::GiveUp(int64_t num_files, Error error) {
+  result_.failed_data_files += num_files;
+  if (++result_.failed_groups <= kMaxToldFailures) {
+    Notice("a file group failed, the next run plans it again: " + error.ToString());
+  }
+  const bool is_first = !result_.first_error || (result_.first_error->code() == ErrorCode::kCommitConflict &&
+                                                 error.code() != ErrorCode::kCommitConflict);
+  if (is_first) result_.first_error = std::move(error);
 }
 
 Status RewriteRun::DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs) {
@@ -261,9 +271,7 @@ Status RewriteRun::RunPlan(const RewritePlan& plan) {
     if (committed.error().code() != ErrorCode::kCommitUnknown) Discard(finished);
     if (!options_.partial_progress) return committed;
     for (const RewrittenGroup& group : finished) {
-      result_.failed_data_files += static_cast<int64_t>(group.sources.size());
-      ++result_.dropped_groups;
-      result_.dropped_reasons.push_back(fmt::format("{}: {}", group.partition, committed.error().ToString()));
+      GiveUp(static_cast<int64_t>(group.sources.size()), committed.error());
     }
     if (++num_failed > max_failed) {
       return tl::unexpected(Error(committed.error())
@@ -286,6 +294,14 @@ Status RewriteRun::RemoveDanglingDeletes() {
 
 Result<RewriteResult> RewriteRun::Run() {
   const double cpu_before = CpuSeconds();
+  const Status done = Work();
+  result_.peak_memory_bytes = MemoryBudget::PeakResidentBytes();
+  result_.cpu_seconds = CpuSeconds() - cpu_before;
+  FRAZIL_TRY(done);
+  return result_;
+}
+
+Status RewriteRun::Work() {
   FRAZIL_TRY(journal_.Lock());
   FRAZIL_TRY(table_.Refresh());
   FRAZIL_TRY(AssignRowIds());  // the branch may be missing: planning says so
@@ -296,9 +312,19 @@ Result<RewriteResult> RewriteRun::Run() {
   if (options_.remove_dangling_deletes && table_.metadata()->FindRef(options_.branch) != nullptr) {
     FRAZIL_TRY(RemoveDanglingDeletes());
   }
-  result_.peak_memory_bytes = MemoryBudget::PeakResidentBytes();
-  result_.cpu_seconds = CpuSeconds() - cpu_before;
-  return result_;
+  return {};
+}
+
+std::optional<Error> RewriteResult::Failure() const {
+  if (failed_groups > 0) {
+    return Error(*first_error)
+        .WithContext(fmt::format("{} of {} file groups failed, this is the first reason", failed_groups,
+                                 groups + dropped_groups + failed_groups));
+  }
+  if (groups > 0 || dropped_groups == 0) return std::nullopt;
+  return Error(ErrorCode::kCommitConflict,
+               fmt::format("others changed what was rewritten, {} of {} file groups were dropped: {}", dropped_groups,
+                           dropped_groups, dropped_reasons.front()));
 }
 
 Result<RewriteResult> RewriteDataFiles(table::Table& table, const RewriteOptions& options,

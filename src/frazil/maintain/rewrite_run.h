@@ -21,8 +21,11 @@ class RewriteRun {
   RewriteRun(table::Table& table, const RewriteOptions& options, const table::ProcedureContext& context);
 
   Result<RewriteResult> Run();
+  /// So far; after an error too.
+  const RewriteResult& result() const { return result_; }
 
  private:
+  Status Work();
   /// Rows of an upgraded table get their ids before any moves, by a snapshot without files: as `null` they could not be
   /// told from new ones (spec section 5.6).
   Status AssignRowIds();
@@ -38,6 +41,7 @@ class RewriteRun {
   /// Takes out groups of which an orphan removal has taken outputs: they waited for long, or the process slept.
   Status DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs);
   void Drop(const RewrittenGroup& group, const std::string& reason);
+  void GiveUp(int64_t num_files, Error error);
   void Discard(const std::vector<RewrittenGroup>& groups);
   Status RemoveDanglingDeletes();
 

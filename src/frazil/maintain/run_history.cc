@@ -1,6 +1,9 @@
 #include "frazil/maintain/run_history.h"
 
+#include <unistd.h>
+
 #include "frazil/base/log.h"
+#include "frazil/base/number_text.h"
 #include "frazil/base/uuid.h"
 #include "frazil/maintain/maintained_table.h"
 
@@ -19,7 +22,7 @@ constexpr const char* kSchema[] = {
     "CREATE INDEX IF NOT EXISTS deleted_files_of_run ON deleted_files (run_id)",
 };
 
-int64_t NumberOf(const std::optional<std::string>& cell) { return cell ? std::stoll(*cell) : 0; }
+int64_t NumberOf(const std::optional<std::string>& cell) { return cell ? ReadNumber<int64_t>(*cell).value_or(0) : 0; }
 
 }  // namespace
 
@@ -31,11 +34,19 @@ Result<RunHistory> RunHistory::Open(const std::string& state_directory, const sp
   return RunHistory(std::move(database));
 }
 
-Status RunHistory::Add(const RunRecord& run) {
+Status RunHistory::Begin(const RunRecord& run) {
+  FRAZIL_TRY(database_.Update(
+      "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+      {run.id, run.operation, std::to_string(run.started_at_ms), std::to_string(run.duration_ms), run.outcome}));
+  return {};
+}
+
+Status RunHistory::End(const RunRecord& run) {
   FRAZIL_TRY(database_.BeginImmediate());
   const auto add_all = [&]() -> Status {
     FRAZIL_TRY(database_.Update(
-        "INSERT INTO runs VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET duration_ms = excluded.duration_ms, "
+        "outcome = excluded.outcome",
         {run.id, run.operation, std::to_string(run.started_at_ms), std::to_string(run.duration_ms), run.outcome}));
     for (const bool is_prediction : {true, false}) {
       for (const auto& [name, number] : is_prediction ? run.predicted : run.measured) {
@@ -83,6 +94,10 @@ Result<std::vector<RemovalCandidate>> RunHistory::DeletedBy(const std::string& r
   FRAZIL_ASSIGN(const auto rows,
                 database_.Query("SELECT path, reason FROM deleted_files WHERE run_id = ? ORDER BY path", {run_id}));
   std::vector<RemovalCandidate> files;
+  if (rows.empty()) {
+    FRAZIL_ASSIGN(const auto runs, database_.Query("SELECT id FROM runs WHERE id = ?", {run_id}));
+    if (runs.empty()) return Fail(ErrorCode::kNotFound, "there is no such run in the history: {}", run_id);
+  }
   for (const auto& row : rows) files.push_back({row[0].value_or(""), FileKind::kUnknown, row[1].value_or("")});
   return files;
 }
@@ -92,14 +107,20 @@ RunRecorder::RunRecorder(const table::ProcedureContext& context, const table::Ta
   run_.id = Uuid::Random().ToString();
   run_.operation = std::move(operation);
   run_.started_at_ms = ClockOf(context).NowMs();
+  run_.outcome = kRunning + std::to_string(getpid());
+  Write(&RunHistory::Begin);
 }
 
 void RunRecorder::Finish(const std::string& outcome) {
-  if (!is_on()) return;
   run_.outcome = outcome;
   run_.duration_ms = ClockOf(context_).NowMs() - run_.started_at_ms;
+  Write(&RunHistory::End);
+}
+
+void RunRecorder::Write(Status (RunHistory::*how)(const RunRecord&)) {
+  if (!is_on()) return;
   auto history = RunHistory::Open(context_.state_directory, *metadata_);
-  const Status added = history ? history->Add(run_) : tl::unexpected(history.error());
+  const Status added = history ? ((*history).*how)(run_) : tl::unexpected(history.error());
   if (!added) Log::Warn("the run is not in the run history: {}", added.error().ToString());
 }
 

@@ -12,13 +12,16 @@
 
 namespace frazil::maintain {
 
+/// Begins the outcome of a run that has not ended; the process's number follows.
+inline constexpr char kRunning[] = "running in process ";
+
 /// One maintenance run: what was expected of it, and what it did.
 struct RunRecord {
   std::string id;
   std::string operation;
   int64_t started_at_ms = 0;
   int64_t duration_ms = 0;
-  std::string outcome;                       ///< "ok", or the error
+  std::string outcome;                       ///< "ok", the error, or that it runs ("running in process 12")
   std::map<std::string, int64_t> predicted;  ///< by name, which says the unit
   std::map<std::string, int64_t> measured;   ///< the same names where there is a prediction
   std::vector<RemovalCandidate> deleted;     ///< files, each with its reason
@@ -30,10 +33,13 @@ class RunHistory {
   /// kIo, kUnavailable, kCorruptData with the file.
   static Result<RunHistory> Open(const std::string& state_directory, const spec::TableMetadata& metadata);
 
-  Status Add(const RunRecord& run);
+  /// A run that begins. Its id must be new.
+  Status Begin(const RunRecord& run);
+  /// What has become of it; a run that was never begun is added.
+  Status End(const RunRecord& run);
   /// Newest first, without the files they deleted.
   Result<std::vector<RunRecord>> Latest(int64_t max_runs);
-  /// Files that a run deleted.
+  /// Files that a run deleted. kNotFound: there is no such run.
   Result<std::vector<RemovalCandidate>> DeletedBy(const std::string& run_id);
 
  private:
@@ -42,21 +48,30 @@ class RunHistory {
   catalog::SqliteDatabase database_;
 };
 
-/// Writes one run to the history when it is over. History is a help, never a reason to fail: trouble with it is logged.
+/// Writes one run to the history: that it begins, so that one that is killed is known as well, and how it ended. History is
+/// a help, never a reason to fail: trouble with it is logged.
 class RunRecorder {
  public:
+  /// The run begins.
   RunRecorder(const table::ProcedureContext& context, const table::Table& table, std::string operation);
 
   /// Whether a history is kept at all.
   bool is_on() const { return !context_.state_directory.empty(); }
-  void Predict(std::map<std::string, int64_t> numbers) { run_.predicted = std::move(numbers); }
+  void Predict(const std::map<std::string, int64_t>& numbers) { run_.predicted.insert(numbers.begin(), numbers.end()); }
   void Measure(std::map<std::string, int64_t> numbers) { run_.measured = std::move(numbers); }
   void Deleted(const std::vector<RemovalCandidate>& files) {
     run_.deleted.insert(run_.deleted.end(), files.begin(), files.end());
   }
   void Finish(const std::string& outcome);
+  /// By how it ended.
+  template <typename T>
+  void Finish(const Result<T>& done) {
+    Finish(done ? std::string("ok") : done.error().ToString());
+  }
 
  private:
+  void Write(Status (RunHistory::*how)(const RunRecord&));
+
   const table::ProcedureContext& context_;
   const spec::TableMetadataPtr metadata_;
   RunRecord run_;

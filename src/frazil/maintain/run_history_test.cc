@@ -25,9 +25,13 @@ TEST(RunHistory, KeepsRunsWithPredictionAndResultAndReasons) {
   {
     auto history = RunHistory::Open(folder.path().string(), metadata);
     ASSERT_THAT(history, IsOk());
-    ASSERT_THAT(history->Add(RunAt(1, "one")), IsOk());
-    ASSERT_THAT(history->Add(RunAt(2, "two")), IsOk());
-    EXPECT_FALSE(history->Add(RunAt(3, "two")).has_value()) << "the id is taken";
+    RunRecord begun = RunAt(1, "one");
+    begun.outcome = "running in process 12";
+    ASSERT_THAT(history->Begin(begun), IsOk());
+    EXPECT_EQ(history->Latest(1)->at(0).outcome, "running in process 12") << "a run that is killed says no more";
+    ASSERT_THAT(history->End(RunAt(1, "one")), IsOk());
+    ASSERT_THAT(history->End(RunAt(2, "two")), IsOk());
+    EXPECT_FALSE(history->Begin(RunAt(3, "two")).has_value()) << "the id is taken";
   }
   auto history = RunHistory::Open(folder.path().string(), metadata);
   ASSERT_THAT(history, IsOk());
@@ -42,6 +46,8 @@ TEST(RunHistory, KeepsRunsWithPredictionAndResultAndReasons) {
   ASSERT_THAT(deleted, IsOk());
   ASSERT_EQ(deleted->size(), 1U);
   EXPECT_EQ(deleted->at(0).reason, "freed");
+  EXPECT_EQ(runs->at(1).outcome, "ok");
+  EXPECT_THAT(history->DeletedBy("nonsense"), IsError(ErrorCode::kNotFound, "no such run in the history: nonsense"));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "frazil/base/number_text.h"
+
 namespace frazil::service {
 namespace {
 
@@ -116,7 +118,8 @@ Result<std::vector<PipelineRow>> ParsePipelinesJson(std::string_view json) {
                     .committed = {}};
     if (const auto committed = object.find("committed"); committed != object.end() && committed->is_object()) {
       for (const auto& [partition, next] : committed->items()) {
-        if (next.is_number()) row.committed[std::atoi(partition.c_str())] = next.get<int64_t>();
+        const auto number = ReadNumber<int32_t>(partition);
+        if (number && next.is_number()) row.committed[*number] = next.get<int64_t>();
       }
     }
     rows.push_back(std::move(row));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "frazil/base/memory_budget.h"
+#include "frazil/base/number_text.h"
 
 namespace frazil::service {
 namespace {
@@ -43,7 +44,7 @@ std::vector<std::string> StatFields() {
 int64_t BootSecond() {
   std::ifstream file("/proc/stat");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("btime ")) return std::stoll(line.substr(6));
+    if (line.starts_with("btime ")) return ReadNumber<int64_t>(std::string_view(line).substr(6)).value_or(0);
   }
   return 0;
 }
@@ -63,9 +64,10 @@ std::vector<MetricFamily> CollectProcessMetrics() {
   constexpr size_t kVirtualSize = 23 - 3;
   const std::vector<std::string> fields = StatFields();
   if (fields.size() > kVirtualSize) {
-    families.push_back(
-        Single("process_virtual_memory_bytes", "Virtual memory", MetricType::Gauge, std::stod(fields[kVirtualSize])));
-    const double since_boot = std::stod(fields[kStartTime]) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    families.push_back(Single("process_virtual_memory_bytes", "Virtual memory", MetricType::Gauge,
+                              static_cast<double>(ReadNumber<int64_t>(fields[kVirtualSize]).value_or(0))));
+    const double since_boot = static_cast<double>(ReadNumber<int64_t>(fields[kStartTime]).value_or(0)) /
+                              static_cast<double>(sysconf(_SC_CLK_TCK));
     families.push_back(Single("process_start_time_seconds", "Start of the process, seconds since 1970 UTC",
                               MetricType::Gauge, static_cast<double>(BootSecond()) + since_boot));
   }

@@ -183,7 +183,8 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Vacuum& vacuum, const 
       }
     }
   }
-  return MessageResult(fmt::format("{} files deleted of {}", num_deleted, NameText(vacuum.table)));
+  return TableResult({{{spec::FieldId(0), "deleted_files_count", false, ColumnType(table::ProcedureType::kLong)}},
+                      {{LongDatum(num_deleted)}}});
 }
 
 }  // namespace frazil::sql

@@ -65,6 +65,7 @@ struct TrinoProcedure {
   std::string name;
   std::string procedure;
   std::string argument;   ///< Trino's only one
+  std::string otherwise;  ///< Trino's default of it
   std::string parameter;  ///< ours, which takes the text of the argument within `before` and `after`
   std::string before;
   std::string after;
@@ -72,11 +73,12 @@ struct TrinoProcedure {
 
 const std::vector<TrinoProcedure>& TrinoProcedures() {
   static const std::vector<TrinoProcedure> all = {
-      {"optimize", "rewrite_data_files", "file_size_threshold", "options",
-       "map('min-input-files', '2', 'min-file-size-bytes', ", ")"},
-      {"optimize_manifests", "rewrite_manifests", "", "", "", ""},
-      {"expire_snapshots", "expire_snapshots", "retention_threshold", "older_than", "now() - CAST(", " AS INTERVAL)"},
-      {"remove_orphan_files", "remove_orphan_files", "retention_threshold", "older_than", "now() - CAST(",
+      {"optimize", "rewrite_data_files", "file_size_threshold", "'100MB'", "options",
+       "map('min-input-files', '2', 'small-file-threshold-bytes', ", ")"},
+      {"optimize_manifests", "rewrite_manifests", "", "", "", "", ""},
+      {"expire_snapshots", "expire_snapshots", "retention_threshold", "'7d'", "older_than", "now() - CAST(",
+       " AS INTERVAL)"},
+      {"remove_orphan_files", "remove_orphan_files", "retention_threshold", "'7d'", "older_than", "now() - CAST(",
        " AS INTERVAL)"},
   };
   return all;
@@ -89,7 +91,9 @@ Result<Statement> ExecuteOf(const Node& node) {
     names.push_back(known.name);
     if (known.name != name) continue;
     statement::Call call{{"system", known.procedure}, {TableArgument(NameIn(node))}};
-    for (const statement::CallArgument& argument : ArgumentsIn(node)) {
+    std::vector<statement::CallArgument> given = ArgumentsIn(node);
+    if (given.empty() && !known.argument.empty()) given.push_back({known.argument, known.otherwise});
+    for (const statement::CallArgument& argument : given) {
       if (known.argument.empty() || (!argument.name.empty() && argument.name != known.argument)) {
         return Fail(ErrorCode::kInvalidArgument, "EXECUTE {} has no such argument: {}", name,
                     argument.name.empty() ? argument.text : argument.name);

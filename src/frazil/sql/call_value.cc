@@ -7,6 +7,7 @@
 #include "frazil/sql/query_text.h"
 #include "frazil/sql/token.h"
 #include "frazil/sql/tree_reader.h"
+#include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
 
@@ -30,13 +31,23 @@ std::optional<bool> ParseTruth(std::string_view text) {
   return std::nullopt;
 }
 
+/// What a token says as a text; none: it is none. Double quotes hold a text as well, as in Spark: an argument has no columns.
+std::optional<std::string> TextOf(const Token& token) {
+  if (token.kind == TokenKind::kString) return Unquote(std::string(token.text));
+  if (token.kind != TokenKind::kQuotedName || !token.text.starts_with('"')) return std::nullopt;
+  std::string single = "'";
+  for (const char letter : NameOf(token)) single += letter == '\'' ? "''" : std::string(1, letter);
+  return Unquote(single + "'");
+}
+
 /// Spark writes `current_timestamp()`, the engine `now()`.
 std::string WithSparkFunctions(const std::string& expression) {
   std::string text;
   const std::vector<Token> tokens = Tokenize(expression);
   for (size_t i = 0; i < tokens.size(); ++i) {
     const bool is_call = IsWord(tokens[i], "current_timestamp") && i + 1 < tokens.size() && tokens[i + 1].text == "(";
-    text += is_call ? "now" : std::string(tokens[i].text);
+    const bool is_text = tokens[i].kind == TokenKind::kQuotedName && TextOf(tokens[i]);
+    text += is_call ? "now" : is_text ? QuotedText(*TextOf(tokens[i])) : std::string(tokens[i].text);
   }
   return text;
 }
@@ -85,7 +96,7 @@ class ValueParser {
   std::optional<std::string> Literal() const {
     if (tokens_.size() == 1) {
       const Token& only = tokens_[0];
-      if (only.kind == TokenKind::kString) return Unquote(std::string(only.text));
+      if (auto text = TextOf(only)) return text;
       if (only.kind == TokenKind::kNumber || ParseTruth(only.text)) return std::string(only.text);
     }
     if (tokens_.size() == 2 && tokens_[1].kind == TokenKind::kNumber) {
@@ -109,10 +120,10 @@ class ValueParser {
 
   Result<std::optional<std::string>> Timestamp(std::optional<std::string> literal) const {
     const bool is_typed =
-        tokens_.size() == 2 && tokens_[1].kind == TokenKind::kString &&
+        tokens_.size() == 2 && TextOf(tokens_[1]) &&
         (IsWord(tokens_[0], "timestamp") || IsWord(tokens_[0], "timestamp_ltz") ||
          IsWord(tokens_[0], "timestamp_ntz") || IsWord(tokens_[0], "timestamptz") || IsWord(tokens_[0], "date"));
-    if (is_typed) literal = Unquote(std::string(tokens_[1].text));
+    if (is_typed) literal = TextOf(tokens_[1]);
     if (literal) {
       if (!spec::ParseTimestamp(*literal, spec::Precision::kMicros, spec::SeparatorRule::kAny,
                                 spec::OffsetRule::kAny)) {

@@ -24,6 +24,7 @@
 #include "duckdb/storage/table_storage_info.hpp"
 #include "duckdb/transaction/transaction.hpp"
 #include "duckdb/transaction/transaction_manager.hpp"
+#include "frazil/base/number_text.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_scan.h"
 #include "frazil/sql/duckdb_scan_identity.h"
@@ -66,9 +67,8 @@ table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::
       selector.ref = text;
       return selector;
     }
-    bool is_number = !text.empty() && text.size() < 20 && std::all_of(text.begin(), text.end(), isdigit);
-    if (is_number) {
-      selector.snapshot_id = spec::SnapshotId(std::stoll(text));
+    if (const auto id = ReadNumber<int64_t>(text)) {
+      selector.snapshot_id = spec::SnapshotId(*id);
     } else {
       selector.ref = text;
     }

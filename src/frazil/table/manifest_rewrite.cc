@@ -66,6 +66,14 @@ Result<ManifestRewritePlan> ManifestRewritePlan::Make(const spec::TableMetadata&
   return plan;
 }
 
+int64_t ManifestRewritePlan::replaced_bytes() const {
+  int64_t bytes = 0;
+  for (const auto* manifests : {&data_, &deletes_}) {
+    for (const spec::ManifestFile& manifest : *manifests) bytes += manifest.manifest_length;
+  }
+  return bytes;
+}
+
 Result<std::vector<spec::ManifestFile>> ManifestRewritePlan::Write(ManifestCache& cache, ManifestSink& sink,
                                                                    const spec::TableMetadata& metadata,
                                                                    spec::ManifestContent content,

@@ -18,6 +18,7 @@ class ManifestRewritePlan {
 
   bool empty() const { return data_.empty() && deletes_.empty(); }
   size_t num_replaced() const { return data_.size() + deletes_.size(); }
+  int64_t replaced_bytes() const;
 
   /// All manifests of `manifests` in their new form: the replaced ones' live files sorted by partition, every one
   /// EXISTING with its snapshot id, sequence numbers and first row id (spec section 3.10). kInternal should a file get

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "frazil/base/number_text.h"
 #include "frazil/spec/json_access.h"
 #include "frazil/table/marker.h"
 
@@ -63,12 +64,11 @@ Result<Marker> PipelinesFromJson(const JsonObject& parent) {
     }
     FRAZIL_ASSIGN(const JsonObject partitions, object.Object("partitions"));
     for (const auto& [number, offset] : partitions.json().items()) {
-      char* end = nullptr;
-      const long partition = std::strtol(number.c_str(), &end, 10);
-      if (number.empty() || *end != '\0' || partition < 0) {
+      const auto partition = ReadNumber<int32_t>(number);
+      if (!partition || *partition < 0) {
         return Fail(ErrorCode::kInvalidTable, "marker: not a partition number: '{}'", number);
       }
-      FRAZIL_ASSIGN(pipeline.partitions[static_cast<int32_t>(partition)], OffsetFromJson(offset));
+      FRAZIL_ASSIGN(pipeline.partitions[*partition], OffsetFromJson(offset));
     }
   }
   return marker;

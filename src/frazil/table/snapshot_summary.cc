@@ -1,9 +1,8 @@
 #include "frazil/table/snapshot_summary.h"
 
-#include <charconv>
-#include <optional>
-
 #include <fmt/format.h>
+
+#include "frazil/base/number_text.h"
 
 namespace frazil::table {
 namespace {
@@ -13,17 +12,14 @@ int64_t SizeOf(const spec::DataFile& file) {
   return file.is_deletion_vector() ? file.content_size_in_bytes.value_or(0) : file.file_size_in_bytes;
 }
 
-std::optional<int64_t> ParseTotal(const std::map<std::string, std::string>& summary, const std::string& key) {
+}  // namespace
+
+std::optional<int64_t> SummaryNumber(const std::map<std::string, std::string>& summary, const std::string& key) {
   const auto found = summary.find(key);
   if (found == summary.end()) return std::nullopt;
-  int64_t value = 0;
-  const char* const end = found->second.data() + found->second.size();
-  const auto [parsed_to, error] = std::from_chars(found->second.data(), end, value);
-  if (error != std::errc() || parsed_to != end || value < 0) return std::nullopt;
-  return value;
+  const auto number = ReadNumber<int64_t>(found->second);
+  return number && *number >= 0 ? number : std::nullopt;
 }
-
-}  // namespace
 
 void SnapshotSummary::Metrics::Add(const spec::DataFile& file) {
   added_size += SizeOf(file);
@@ -110,7 +106,7 @@ std::map<std::string, std::string> SnapshotSummary::Build(const spec::Snapshot* 
   }
   // A total that the head lacks is left out: a guess would be carried on for ever.
   const auto set_total = [&](const char* key, int64_t added, int64_t removed) {
-    const std::optional<int64_t> before = previous == nullptr ? 0 : ParseTotal(previous->summary, key);
+    const std::optional<int64_t> before = previous == nullptr ? 0 : SummaryNumber(previous->summary, key);
     if (before && *before + added - removed >= 0) summary[key] = std::to_string(*before + added - removed);
   };
   set_total("total-records", total_.added_records, total_.removed_records);

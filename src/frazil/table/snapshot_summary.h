@@ -1,12 +1,16 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "frazil/spec/manifest.h"
 #include "frazil/spec/snapshot.h"
 
 namespace frazil::table {
+
+/// A number of a summary, such as "total-records"; none where it is not there, no number, or below zero: anybody writes it.
+std::optional<int64_t> SummaryNumber(const std::map<std::string, std::string>& summary, const std::string& key);
 
 /// Counts the files that a commit adds and removes and writes the metrics of its summary (spec section 2.3).
 class SnapshotSummary {

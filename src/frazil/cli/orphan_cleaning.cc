@@ -1,0 +1,72 @@
+#include "frazil/cli/orphan_cleaning.h"
+
+#include "frazil/base/number_text.h"
+#include "frazil/cli/moment_text.h"
+
+namespace frazil::cli {
+namespace {
+
+constexpr char kOlderThan[] = "--older-than";
+constexpr char kLocation[] = "--location";
+constexpr char kMaxOrphanRatio[] = "--max-orphan-ratio";
+
+std::string TextOf(const ShownConditions& conditions, const char* option) {
+  const auto found = conditions.find(option);
+  return found == conditions.end() ? std::string() : found->second;
+}
+
+Result<maintain::OrphanOptions> OptionsOf(const OrphanRequest& request, const std::optional<ShownOrphans>& shown) {
+  maintain::OrphanOptions options;
+  options.location = request.location;
+  options.pace.max_per_second = request.max_deletes_per_second;
+  options.dry_run = !request.yes;
+  std::string ratio = request.max_orphan_ratio;
+  if (shown) {
+    options.only = shown->paths;
+    options.location = TextOf(shown->conditions, kLocation);
+    if (ratio.empty()) ratio = TextOf(shown->conditions, kMaxOrphanRatio);
+    options.older_than_ms = shown->older_than_ms;
+  } else if (!request.older_than.empty()) {
+    FRAZIL_ASSIGN(options.older_than_ms, ParseMoment(request.older_than, Clock::System().NowMs()));
+  }
+  if (const auto number = ReadNumber<double>(ratio)) options.max_orphan_ratio = *number;
+  return options;
+}
+
+}  // namespace
+
+ShownConditions OrphanRequest::Conditions() const {
+  ShownConditions conditions;
+  if (!older_than.empty()) conditions[kOlderThan] = older_than;
+  if (!location.empty()) conditions[kLocation] = location;
+  return conditions;
+}
+
+Result<maintain::OrphanResult> CleanOrphans(Context& context, MaintenanceSession& session, table::Table& table,
+                                            const OrphanRequest& request, const std::optional<ShownOrphans>& shown) {
+  FRAZIL_ASSIGN(const maintain::OrphanOptions options, OptionsOf(request, shown));
+  FRAZIL_ASSIGN(maintain::OrphanResult result, maintain::RemoveOrphanFiles(table, options, session.context()));
+  session.EndProgress();
+  const CandidateList list(session.context().state_directory, *table.metadata());
+  if (options.dry_run) {
+    ShownConditions conditions = request.Conditions();
+    if (!request.max_orphan_ratio.empty()) conditions[kMaxOrphanRatio] = request.max_orphan_ratio;
+    // An empty list too: then nothing was seen, and nothing goes.
+    FRAZIL_TRY(list.Write(conditions, result.older_than_ms, result.orphans));
+    return result;
+  }
+  FRAZIL_TRY(list.Forget());
+  if (options.only && result.orphans.size() < options.only->size()) {
+    context.Say(
+        fmt::format("{} of the files that were listed stay or are gone: somebody needs them, may be writing them, or "
+                    "has deleted them",
+                    options.only->size() - result.orphans.size()));
+  }
+  if (result.num_not_asked_for > 0) {
+    context.Say(
+        fmt::format("{} more are orphans, but were not in the list: list them again", result.num_not_asked_for));
+  }
+  return result;
+}
+
+}  // namespace frazil::cli
