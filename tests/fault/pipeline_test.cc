@@ -221,6 +221,39 @@ TEST(Pipeline, NoticesPartitionsThatAppearWhileItRuns) {
   EXPECT_THAT(world.notices, Contains(HasSubstr("1 new partitions")));
 }
 
+TEST(Pipeline, LooksForNewPartitionsAsOftenAsItIsTold) {
+  for (const int64_t interval_ms : {int64_t{0}, int64_t{120'000}}) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}});
+    PipelineOptions options = world.BoundedOptions();
+    options.is_bounded = false;
+    options.discovery_interval = milliseconds(interval_ms);
+    ingest::Pipeline* running = nullptr;
+    int64_t added_ms = 0;
+    int64_t seen_after_ms = -1;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      const int64_t now_ms = world.clock->NowMs();
+      if (added_ms == 0) {
+        added_ms = now_ms;
+        world.topic->AddPartition();
+      }
+      if (running->status().read.contains(2)) seen_after_ms = now_ms - added_ms;
+      if (seen_after_ms >= 0 || now_ms - added_ms > 600'000) running->Stop(milliseconds(1'000));
+      return {};
+    });
+    const auto pipeline = world.NewPipeline(options);
+    running = pipeline.get();
+    ASSERT_THAT(pipeline->Run(), IsOk());
+    if (interval_ms == 0) {
+      EXPECT_EQ(seen_after_ms, -1);
+    } else {
+      EXPECT_GE(seen_after_ms, interval_ms - 1'000);
+      EXPECT_LE(seen_after_ms, interval_ms + 20'000);
+    }
+  }
+}
+
 // --- Poison ----------------------------------------------------------------------------------------------------------
 
 class Letters : public ingest::DeadLetters {
@@ -469,16 +502,17 @@ TEST(PipelineWait, WaitsForASourceThatGoesAwayAndCommitsMeanwhile) {
   options.is_bounded = false;
   ingest::Pipeline* running = nullptr;
   int64_t polls = 0;
+  // Nothing at all is answered, once the record was polled.
   world.topic->set_fault([&](std::string_view operation) -> Status {
-    if (operation != "poll" || ++polls == 1) return {};
-    if (running->status().commits == 0) {
-      EXPECT_LT(polls, 100);
-      return Fail(ErrorCode::kUnavailable, "the broker is away");
+    if (operation == "poll") ++polls;
+    if (polls < 2) return {};
+    if (operation == "poll" && running->status().commits > 0) {
+      EXPECT_THAT(running->status().reason, HasSubstr("the broker is away"));
+      EXPECT_EQ(running->status().state, PipelineState::kWaiting);
+      running->Stop(milliseconds(1'000));
     }
-    EXPECT_THAT(running->status().reason, HasSubstr("the broker is away"));
-    EXPECT_EQ(running->status().state, PipelineState::kWaiting);
-    running->Stop(milliseconds(1'000));
-    return Fail(ErrorCode::kUnavailable, "the broker is away");
+    EXPECT_LT(polls, 100);
+    return Fail(ErrorCode::kUnavailable, "the broker is away: {}", operation);
   });
   const auto pipeline = world.NewPipeline(options);
   running = pipeline.get();
@@ -486,6 +520,55 @@ TEST(PipelineWait, WaitsForASourceThatGoesAwayAndCommitsMeanwhile) {
   EXPECT_GE(polls, 3);
   world.ExpectComplete();
   EXPECT_EQ(pipeline->status().state, PipelineState::kStopped);
+}
+
+TEST(PipelineWait, CommitsWhatWasReadWhenItIsStoppedWhileTheSourceIsAway) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  options.commit_interval = std::chrono::hours(1);
+  ingest::Pipeline* running = nullptr;
+  int64_t polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "poll" && ++polls == 4) running->Stop(milliseconds(30'000));
+    return polls < 2 ? Status() : Fail(ErrorCode::kUnavailable, "the broker is away: {}", operation);
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  const int64_t begun_ms = world.clock->NowMs();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_LT(world.clock->NowMs() - begun_ms, 10'000);  // it does not wait for the broker first
+  world.ExpectComplete();
+}
+
+/// Records may still come while the bounds do not, as with one broker of several.
+TEST(PipelineWait, SaysWhyTheBoundsAreNotKnownAndReadsOn) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  bool is_away = false;
+  bool was_said = false;
+  int64_t polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "bounds" && is_away) return Fail(ErrorCode::kUnavailable, "a broker is away");
+    if (operation != "poll") return {};
+    const ingest::PipelineStatus status = running->status();
+    if (++polls == 2) is_away = true;
+    if (is_away && status.state == PipelineState::kWaiting) {
+      was_said = status.reason.find("a broker is away") != std::string::npos;
+      world.Append({{2, "b", ""}});
+      is_away = false;
+    }
+    if (was_said && status.state == PipelineState::kRunning) running->Stop(milliseconds(1'000));
+    return polls > 10'000 ? Fail(ErrorCode::kInternal, "never said") : Status();
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  ASSERT_THAT(pipeline->Run(), IsOk());
+  EXPECT_TRUE(was_said);
 }
 
 TEST(PipelineWait, WaitsForCatalogAndStoreAndCommitsOnce) {
@@ -605,6 +688,38 @@ TEST(PipelineStop, PausesAfterCommittingAndResumes) {
   EXPECT_THAT(pipeline->Run(), IsOk());
   resumes.join();
   world.ExpectComplete();
+}
+
+TEST(PipelineStop, APausedPipelineTellsWhatWaits) {
+  PipelineWorld world;
+  world.Append({{1, "a", ""}});
+  PipelineOptions options = world.BoundedOptions();
+  options.is_bounded = false;
+  ingest::Pipeline* running = nullptr;
+  int polls = 0;
+  std::atomic<bool> is_away = false;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "bounds" && is_away) return Fail(ErrorCode::kUnavailable, "the broker is away");
+    if (operation == "poll" && ++polls == 2) running->Pause();
+    return {};
+  });
+  const auto pipeline = world.NewPipeline(options);
+  running = pipeline.get();
+  const auto await = [&](const std::function<bool(const ingest::PipelineStatus&)>& holds) {
+    while (!holds(pipeline->status())) std::this_thread::yield();
+  };
+  std::thread looks([&] {
+    await([](const auto& status) { return status.state == PipelineState::kPaused; });
+    world.Append({{2, "b", ""}, {3, "c", ""}, {5, "d", ""}});
+    await([](const auto& status) { return status.lag_records == 3; });
+    is_away = true;
+    await([](const auto& status) { return !status.lag_records; });  // nobody knows, and it is paused all the same
+    EXPECT_EQ(pipeline->status().state, PipelineState::kPaused);
+    pipeline->Stop(milliseconds(100));
+  });
+  EXPECT_THAT(pipeline->Run(), IsOk());
+  looks.join();
+  EXPECT_EQ(pipeline->status().commit_seconds_histogram.size(), 12u);  // all buckets, hit or not
 }
 
 TEST(PipelineStop, DrainsWhenAskedAndGoesOn) {

@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import threading
 
 import pytest
@@ -109,6 +110,70 @@ def test_broker_that_goes_away_is_waited_for(home, topic, registry, broker):
         broker.kill()
         broker.start()
         topic.upsert(changes(4, 300))
+        running.commit_all(topic, timeout=120)
+        assert running.stop()[0] == 143
+    expect_equal(home, topic)
+
+
+def test_what_was_read_is_committed_while_the_broker_is_away(home, topic, registry, broker):
+    topic.upsert(changes(41, 300))
+    end = {str(partition): last for partition, last in topic.end().items()}
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    with Running(home, config) as running:
+        running.wait_for(lambda status: status["read"] == end, "the records to be read")
+        broker.kill()
+        try:
+            running.wait_for(lambda status: status["state"] == "waiting" and topic.topic in status["reason"], "the reason")
+            status, text = running.ask("/readyz")
+            assert status == 503 and "user-kv: waiting" in text, text
+            running.wait_for(lambda status: status["committed"] == end, "the commit")
+            code, report, said = running.stop()
+            assert code == 143 and report["pipelines"][0]["replay"] == {}, said
+        finally:
+            broker.start()
+    expect_equal(home, topic)
+
+
+def test_a_catalog_that_another_process_holds_is_a_reason_to_wait(home, topic, registry):
+    topic.upsert(changes(42, 100))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    with Running(home, config, "--drain-timeout", "2s") as running:
+        running.commit_all(topic)
+        holder = sqlite3.connect(home.folder / "catalog.db", isolation_level=None)
+        holder.execute("BEGIN EXCLUSIVE")
+        try:
+            topic.upsert(changes(43, 100))
+            end = {str(partition): last for partition, last in topic.end().items()}
+            running.wait_for(lambda status: status["read"] == end, "the records to be read")
+            assert running.ask("/v1/pipelines/user-kv/drain", "POST")[0] == 202
+            running.wait_for(lambda status: status["state"] == "waiting" and "holds the catalog" in status["reason"],
+                             "the reason")
+            code, report, said = running.stop()
+            # What was read is not in the table: the time to drain was over.
+            assert code == 5 and report["pipelines"][0]["replay"], said
+        finally:
+            holder.execute("ROLLBACK")
+            holder.close()
+    run_bounded(home, config)
+    expect_equal(home, topic)
+
+
+def test_a_catalog_that_is_moved_away_is_waited_for(home, topic, registry):
+    topic.upsert(changes(44, 100))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    catalog, away = home.folder / "catalog.db", home.folder / "away.db"
+    with Running(home, config) as running:
+        running.commit_all(topic)
+        catalog.rename(away)
+        try:
+            topic.upsert(changes(45, 100))
+            end = {str(partition): last for partition, last in topic.end().items()}
+            running.wait_for(lambda status: status["read"] == end, "the records to be read")
+            assert running.ask("/v1/pipelines/user-kv/drain", "POST")[0] == 202
+            running.wait_for(lambda status: status["state"] == "waiting" and "catalog's file is gone" in status["reason"],
+                             "the reason")
+        finally:
+            away.rename(catalog)
         running.commit_all(topic, timeout=120)
         assert running.stop()[0] == 143
     expect_equal(home, topic)

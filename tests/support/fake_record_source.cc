@@ -133,6 +133,7 @@ Result<std::map<std::string, std::string>> FakeRecordSource::Identity() {
   FRAZIL_TRY(Ask("identity"));
   const std::lock_guard lock(topic_->mutex_);
   topic_id_ = topic_->topic_id_;
+  was_found_same_ = true;
   std::map<std::string, std::string> identity = {{"kind", "fake"}, {"topic", "fake"}};
   if (!topic_id_.empty()) {
     identity["topic-id"] = topic_id_;
@@ -201,6 +202,7 @@ Result<std::span<const SourceRecord>> FakeRecordSource::Poll(size_t max_records,
   FRAZIL_TRY(Ask("poll"));
   {
     const std::lock_guard lock(topic_->mutex_);
+    was_found_same_ = was_found_same_ && topic_id_ == topic_->topic_id_;
     max_records = std::min(max_records, topic_->max_poll_);
     for (auto& [number, position] : positions_) {
       const FakeTopic::Partition& partition = topic_->partitions_[static_cast<size_t>(number)];

@@ -88,6 +88,7 @@ class FakeRecordSource : public ingest::RecordSource {
   std::string description() const override { return "topic fake"; }
   Result<std::map<std::string, std::string>> Identity() override;
   Status CheckSame() override;
+  bool WasFoundSame() const override { return was_found_same_; }
   Result<std::map<int32_t, ingest::PartitionBounds>> Bounds() override;
   Result<std::map<int32_t, int64_t>> Resolve(const ingest::StartupMode& mode) override;
   Status Assign(const ingest::SourcePositions& positions) override;
@@ -102,6 +103,7 @@ class FakeRecordSource : public ingest::RecordSource {
   const std::shared_ptr<FakeTopic> topic_;
   Clock& clock_;
   std::string topic_id_;
+  bool was_found_same_ = true;
   ingest::SourcePositions positions_;
   std::vector<std::shared_ptr<const FakeTopic::Record>> polled_;
   std::vector<ingest::SourceRecord> records_;

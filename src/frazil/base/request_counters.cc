@@ -4,6 +4,11 @@
 
 namespace frazil {
 
+void RequestCounters::Begin(std::initializer_list<std::string_view> operations) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string_view operation : operations) counts_.try_emplace(std::string(operation));
+}
+
 void RequestCounters::Add(std::string_view operation, bool is_ok, std::chrono::nanoseconds duration, int64_t bytes) {
   const double seconds = std::chrono::duration<double>(duration).count();
   const auto* bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);

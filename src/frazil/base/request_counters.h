@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -27,8 +28,10 @@ class RequestCounters {
   };
   using Snapshot = std::map<std::string, Counts, std::less<>>;
 
+  /// Operations that are counted from 0 on: a rate needs a number before the first request.
+  void Begin(std::initializer_list<std::string_view> operations);
   void Add(std::string_view operation, bool is_ok, std::chrono::nanoseconds duration, int64_t bytes = 0);
-  /// As of now; operations that were never asked for are not in it.
+  /// As of now; operations that were neither begun nor asked for are not in it.
   Snapshot Read() const;
 
  private:

@@ -28,6 +28,7 @@ class SqlitePointerStore : public PointerStore {
 
   Status Transact(Access access, const std::function<Status(PointerRows& rows)>& body) override {
     std::lock_guard lock(mutex_);
+    FRAZIL_TRY(database_.EnsureInPlace());
     FRAZIL_TRY(access == Access::kWrite ? database_.BeginImmediate() : database_.Begin());
     return Finish(access, Run(body));
   }

@@ -1,5 +1,6 @@
 #include "frazil/catalog/sqlite_catalog.h"
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -167,6 +168,29 @@ TEST_F(SqliteCatalog, WhoeverHoldsTheLockTooLongMakesItUnavailable) {
   other.Rollback();
   EXPECT_THAT(io_->List(folder_.Join("warehouse")), IsOkAnd(SizeIs(1)));
   ASSERT_THAT(catalog->CommitTable(t_, {}, SetProperty("a", "b")), IsOk());
+}
+
+TEST_F(SqliteCatalog, AFileThatIsMovedAwayIsWaitedForAndUsedAgainWhenItIsBack) {
+  ASSERT_OK_AND_ASSIGN(const auto catalog, Open());
+  ASSERT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
+  ASSERT_THAT(catalog->CreateTable(t_, SmallTable()), IsOk());
+  const std::string away = folder_.Join("away.db");
+  const auto is_gone = [&] {
+    EXPECT_THAT(catalog->CommitTable(t_, {}, SetProperty("a", "b")), IsError(ErrorCode::kUnavailable, file_));
+    EXPECT_THAT(catalog->LoadTable(t_), IsError(ErrorCode::kUnavailable, "gone"));
+    EXPECT_FALSE(std::filesystem::exists(file_));  // no empty one is made in its place
+  };
+  std::filesystem::rename(file_, away);
+  is_gone();
+  std::filesystem::rename(away, file_);
+  EXPECT_THAT(catalog->CommitTable(t_, {}, SetProperty("a", "1")), IsOk());
+  std::filesystem::rename(file_, away);
+  is_gone();
+  std::filesystem::copy_file(away, file_);
+  EXPECT_THAT(catalog->CommitTable(t_, {}, SetProperty("a", "2")), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto other, Open());
+  ASSERT_OK_AND_ASSIGN(const LoadedTable loaded, other->LoadTable(t_));
+  EXPECT_EQ(loaded.metadata->Property("a", ""), "2");
 }
 
 TEST_F(SqliteCatalog, AnotherFileIsNotMistakenForACatalog) {

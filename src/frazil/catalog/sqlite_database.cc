@@ -44,13 +44,16 @@ Result<SqliteDatabase> SqliteDatabase::Open(const std::string& file, int busy_ti
   if (failed) {
     return Fail(ErrorCode::kIo, "cannot create folder of catalog: {}: {}", failed.message(), file);
   }
+  return Connect(file, busy_timeout_ms, SQLITE_OPEN_CREATE);
+}
+
+Result<SqliteDatabase> SqliteDatabase::Connect(const std::string& file, int busy_timeout_ms, int flags) {
   sqlite3* raw = nullptr;
-  const int opened =
-      sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int opened = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, nullptr);
   std::unique_ptr<sqlite3, Close> handle(raw);  // a failed open leaves a handle too
   if (opened != SQLITE_OK) return tl::unexpected(SqliteError(raw, "cannot open catalog", file));
   sqlite3_busy_timeout(raw, busy_timeout_ms);
-  SqliteDatabase database(std::move(handle), file);
+  SqliteDatabase database(std::move(handle), file, busy_timeout_ms);
   // A write-ahead log, when somebody chose one, stays. Else the rollback journal is truncated instead of deleted: as
   // durable (its new length is synced), readable by every SQLite, and without two syncs of the folder a commit.
   FRAZIL_ASSIGN(const auto mode, database.Query("PRAGMA journal_mode", {}));
@@ -59,6 +62,19 @@ Result<SqliteDatabase> SqliteDatabase::Open(const std::string& file, int busy_ti
   }
   FRAZIL_TRY(database.Query("PRAGMA synchronous = FULL", {}));
   return database;
+}
+
+Status SqliteDatabase::EnsureInPlace() {
+  int has_moved = 0;
+  sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  if (has_moved == 0) return {};
+  std::error_code failed;
+  if (!std::filesystem::exists(file_, failed)) {
+    return tl::unexpected(Error(ErrorCode::kUnavailable, "the catalog's file is gone: " + file_)
+                              .WithHint("it was moved, or its folder is not mounted"));
+  }
+  FRAZIL_ASSIGN(*this, Connect(file_, busy_timeout_ms_, 0));
+  return {};
 }
 
 Result<std::vector<SqliteDatabase::Row>> SqliteDatabase::Query(std::string_view sql,

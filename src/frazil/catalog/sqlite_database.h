@@ -23,6 +23,10 @@ class SqliteDatabase {
   /// Creates the file and its folders when missing. A commit that was confirmed survives a power cut.
   static Result<SqliteDatabase> Open(const std::string& file, int busy_timeout_ms);
 
+  /// kUnavailable when the file is not where it was opened: it may come back. Where another one is in its place, as
+  /// when a copy was put back, that one is opened. Not inside a transaction.
+  Status EnsureInPlace();
+
   Result<std::vector<Row>> Query(std::string_view sql, const std::vector<std::string>& values);
   /// The number of rows changed.
   Result<int> Update(std::string_view sql, const std::vector<std::string>& values);
@@ -37,12 +41,14 @@ class SqliteDatabase {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  SqliteDatabase(std::unique_ptr<sqlite3, Close> handle, std::string file)
-      : handle_(std::move(handle)), file_(std::move(file)) {}
+  SqliteDatabase(std::unique_ptr<sqlite3, Close> handle, std::string file, int busy_timeout_ms)
+      : handle_(std::move(handle)), file_(std::move(file)), busy_timeout_ms_(busy_timeout_ms) {}
+  static Result<SqliteDatabase> Connect(const std::string& file, int busy_timeout_ms, int flags);
   Error LastError(std::string_view doing) const;
 
   std::unique_ptr<sqlite3, Close> handle_;
   std::string file_;
+  int busy_timeout_ms_;
 };
 
 }  // namespace frazil::catalog

@@ -36,7 +36,8 @@ Result<std::string> SqlitePath(const std::string& catalog, const std::string& ur
 }
 
 Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, const std::string& name,
-                                                      std::shared_ptr<io::FileIO> io, MemoryBudget* budget) {
+                                                      std::shared_ptr<io::FileIO> io, MemoryBudget* budget,
+                                                      std::chrono::milliseconds patience) {
   std::map<std::string, std::string> properties = config.CatalogProperties(name);
   properties.try_emplace("type", "sql");
   properties.try_emplace("uri", "sqlite:///" + config.home() + "/catalog.db");
@@ -48,8 +49,12 @@ Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, cons
   const std::string& type = properties["type"];
   if (type != "sql") return Fail(ErrorCode::kNotSupported, "catalog type '{}' of catalog '{}'", type, name);
   FRAZIL_ASSIGN(const std::string file, SqlitePath(name, properties["uri"]));
-  return catalog::OpenSqliteCatalog(
-      {.name = name, .file = file, .warehouse = properties["warehouse"], .budget = budget}, std::move(io));
+  return catalog::OpenSqliteCatalog({.name = name,
+                                     .file = file,
+                                     .warehouse = properties["warehouse"],
+                                     .busy_timeout_ms = static_cast<int>(patience.count()),
+                                     .budget = budget},
+                                    std::move(io));
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> Context::catalo
         io = std::make_shared<io::CountingFileIO>(std::move(io),
                                                   std::shared_ptr<RequestCounters>(counters_, &counters_->storage));
       }
-      FRAZIL_ASSIGN(auto catalog, OpenCatalog(*settings, name, std::move(io), memory));
+      FRAZIL_ASSIGN(auto catalog, OpenCatalog(*settings, name, std::move(io), memory, catalog_patience_));
       if (counters_) {
         catalog = catalog::MakeCountingCatalog(std::move(catalog),
                                                std::shared_ptr<RequestCounters>(counters_, &counters_->catalog));
@@ -179,7 +184,10 @@ Result<service::HttpSettings> Context::http_settings() {
 }
 
 std::shared_ptr<const Context::Counters> Context::CountRequests() {
-  if (!counters_) counters_ = std::make_shared<Counters>();
+  if (counters_) return counters_;
+  counters_ = std::make_shared<Counters>();
+  counters_->storage.Begin({"open", "read", "create", "write", "delete", "list", "exists"});
+  counters_->catalog.Begin({"load_table", "commit_table"});
   return counters_;
 }
 

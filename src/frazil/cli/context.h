@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,6 +47,9 @@ class Context {
   /// All configured ones, by name.
   Result<std::map<std::string, std::shared_ptr<catalog::Catalog>>> catalogs();
   Result<std::string> default_catalog_name();
+  /// So long a request waits for a catalog that another process holds; for those who tell of it and ask again. Before
+  /// catalogs().
+  void set_catalog_patience(std::chrono::milliseconds patience) { catalog_patience_ = patience; }
   Result<int> threads();
   Result<MemoryBudget*> budget();
   /// Threads for maintenance and whatever else works in parallel; lives as long as the context.
@@ -73,6 +77,7 @@ class Context {
   std::map<std::string, std::shared_ptr<catalog::Catalog>> catalogs_;
   std::unique_ptr<Executor> executor_;
   std::shared_ptr<Counters> counters_;
+  std::chrono::milliseconds catalog_patience_{30'000};
 };
 
 }  // namespace frazil::cli

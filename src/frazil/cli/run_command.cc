@@ -192,6 +192,9 @@ bool WaitUntilEnded(service::PipelineSet& set, const InterruptGuard& interrupt, 
   return true;
 }
 
+/// A catalog that another process holds is a reason to show; pipelines ask again.
+constexpr std::chrono::milliseconds kCatalogPatience{3'000};
+
 Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   KeepFreedHeapSmall();
   FRAZIL_ASSIGN(const OutputFormat format,
@@ -204,6 +207,7 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
     fmt::print(stderr, "{}\n", ErrorLine(configs.error()));
     return ExitCode::kUsage;
   }
+  context.set_catalog_patience(kCatalogPatience);
   const auto counters = context.CountRequests();
   FRAZIL_ASSIGN(const service::MetricsSettings metrics, service::ReadMetricsSettings(config->values()));
   FRAZIL_ASSIGN(const service::HttpSettings http, context.http_settings());
@@ -241,7 +245,10 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   set.Start();
   const bool have_all_ended = WaitUntilEnded(set, interrupt, drain);
   const ExitCode code = Report(context, set, format);
-  const ExitCode result = code == ExitCode::kOk && interrupt.stop() ? InterruptGuard::exit_code() : code;
+  ExitCode result = code;
+  if (code == ExitCode::kOk && interrupt.stop()) {
+    result = service::HaveCommittedAll(set.Reports()) ? InterruptGuard::exit_code() : ExitCode::kLimit;
+  }
   if (!have_all_ended) {
     // Nothing that hangs (a broker, a store) may keep the process; what is not committed is replayed, as after a kill.
     context.Say("gave up waiting: " + std::to_string(drain.count() / 1000) + " s are over (--drain-timeout)");

@@ -74,7 +74,9 @@ class DeadLetterTable final : public DeadLetters {
       waiting_.push_back(batch.MoveValueUnsafe());
     }
     if (waiting_.empty()) return {};
-    FRAZIL_TRY(table_.Refresh());
+    if (const Status refreshed = table_.Refresh(); !refreshed) {
+      return tl::unexpected(MovedTable(table_).Judge(refreshed.error()));
+    }
     FRAZIL_ASSIGN(const auto writer,
                   write::RowWriter::Make(table_.io(), table_.metadata(), table_.metadata()->schema(), nullptr));
     for (const auto& batch : waiting_) FRAZIL_TRY(writer->Write(*batch));

@@ -53,10 +53,11 @@ class FileIngest {
     FRAZIL_ASSIGN(started_, OpenStartIndex(table_, index_options_, clock_));
 
     FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table_, spec::kMainBranch));
-    FRAZIL_ASSIGN(
-        const StartPosition start,
-        FindStartPosition(effective, pipeline_.id, options_.reset_offsets,
-                          "decide with --reset-offsets earliest (read all again) or --reset-offsets property"));
+    const bool is_in_property = effective.property && effective.property->marker.pipelines.contains(pipeline_.id);
+    const std::string hint =
+        std::string("decide with --reset-offsets earliest (read all again)") +
+        (is_in_property ? " or --reset-offsets property (go on where the table property says)" : "");
+    FRAZIL_ASSIGN(const StartPosition start, FindStartPosition(effective, pipeline_.id, options_.reset_offsets, hint));
     FRAZIL_TRY(source_.CheckSame(start.recorded_source));
     if (!start.notice.empty()) Notice(start.notice);
     if (start.next() > 0) Notice(fmt::format("going on after {} committed records of {}", start.next(), pipeline_.id));

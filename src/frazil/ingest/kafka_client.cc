@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "frazil/base/log.h"
+#include "frazil/spec/schema.h"
 
 namespace frazil::ingest {
 namespace {
@@ -12,13 +13,17 @@ using AdminOptions = std::unique_ptr<rd_kafka_AdminOptions_t, KafkaDestroy<rd_ka
 using TopicCollection = std::unique_ptr<rd_kafka_TopicCollection_t, KafkaDestroy<rd_kafka_TopicCollection_destroy>>;
 using ConfigResource = std::unique_ptr<rd_kafka_ConfigResource_t, KafkaDestroy<rd_kafka_ConfigResource_destroy>>;
 
-constexpr int kTimeoutMs = static_cast<int>(KafkaClient::kRequestTimeout.count());
+/// librdkafka ends requests in time; the margin is for its own bookkeeping.
+constexpr int kMarginMs = 5'000;
 constexpr int kSyslogError = 3;
 
-AdminOptions NewOptions(rd_kafka_t* handle, rd_kafka_admin_op_t operation) {
-  AdminOptions options(rd_kafka_AdminOptions_new(handle, operation));
+int Milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.count()); }
+
+AdminOptions NewOptions(const KafkaClient& client, rd_kafka_admin_op_t operation) {
+  AdminOptions options(rd_kafka_AdminOptions_new(client.handle(), operation));
   char ignored[128];
-  rd_kafka_AdminOptions_set_request_timeout(options.get(), kTimeoutMs, ignored, sizeof(ignored));
+  rd_kafka_AdminOptions_set_request_timeout(options.get(), Milliseconds(client.request_timeout()), ignored,
+                                            sizeof(ignored));
   return options;
 }
 
@@ -27,14 +32,29 @@ TopicCollection Named(const std::string& topic) {
   return TopicCollection(rd_kafka_TopicCollection_of_topic_names(names, 1));
 }
 
+/// What the nearest property is called, of the Java client's and librdkafka's own; empty: nothing is near.
+std::string NearestProperty(const std::string& name) {
+  std::vector<std::string> known = JavaPropertyNames();
+  const std::unique_ptr<rd_kafka_conf_t, KafkaDestroy<rd_kafka_conf_destroy>> conf(rd_kafka_conf_new());
+  size_t count = 0;
+  const char** pairs = rd_kafka_conf_dump(conf.get(), &count);
+  for (size_t i = 0; i < count; i += 2) known.emplace_back(pairs[i]);
+  rd_kafka_conf_dump_free(pairs, count);
+  return spec::NearestName(name, known);
+}
+
 Result<std::string> SetProperty(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   char text[512];
   switch (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), text, sizeof(text))) {
     case RD_KAFKA_CONF_OK: return "";
-    case RD_KAFKA_CONF_UNKNOWN: return Fail(ErrorCode::kInvalidArgument, "unknown Kafka client property: {}", name);
+    case RD_KAFKA_CONF_UNKNOWN: {
+      const std::string nearest = NearestProperty(name);
+      return tl::unexpected(Error(ErrorCode::kInvalidArgument, "unknown Kafka client property: " + name)
+                                .WithHint(nearest.empty() ? "" : "did you mean properties." + nearest + "?"));
+    }
     case RD_KAFKA_CONF_INVALID: break;
   }
-  if (IsSecretKafkaProperty(name)) {
+  if (IsSecretProperty(name)) {
     return Fail(ErrorCode::kInvalidArgument, "Kafka client property has a value that cannot be: {}", name);
   }
   return Fail(ErrorCode::kInvalidArgument, "Kafka client property {}: {}", name, text);
@@ -46,6 +66,13 @@ std::string WithoutState(std::string_view complaint) {
 }
 
 }  // namespace
+
+Status CheckKafkaProperties(const KafkaProperties& properties) {
+  FRAZIL_ASSIGN(const KafkaClientConfig config, TranslateKafkaProperties(properties));
+  const std::unique_ptr<rd_kafka_conf_t, KafkaDestroy<rd_kafka_conf_destroy>> conf(rd_kafka_conf_new());
+  for (const auto& [name, value] : config.values) FRAZIL_TRY(SetProperty(conf.get(), name, value));
+  return {};
+}
 
 ErrorCode CodeOfKafkaError(rd_kafka_resp_err_t code) {
   switch (code) {
@@ -147,12 +174,11 @@ Error KafkaClient::ErrorOf(rd_kafka_resp_err_t code, const std::string& what, co
 template <typename Ask>
 Result<KafkaEvent> KafkaClient::Request(rd_kafka_admin_op_t operation, const std::string& what, Ask ask,
                                         std::optional<rd_kafka_IsolationLevel_t> isolation) {
-  const AdminOptions options = NewOptions(handle_, operation);
+  const AdminOptions options = NewOptions(*this, operation);
   if (isolation) rd_kafka_AdminOptions_set_isolation_level(options.get(), *isolation);
   const KafkaQueue queue(rd_kafka_queue_new(handle_));
   ask(options.get(), queue.get());
-  // librdkafka ends the request in time; the margin is for its own bookkeeping.
-  KafkaEvent event(rd_kafka_queue_poll(queue.get(), kTimeoutMs + 5'000));
+  KafkaEvent event(rd_kafka_queue_poll(queue.get(), Milliseconds(request_timeout_) + kMarginMs));
   if (event == nullptr) return tl::unexpected(ErrorOf(RD_KAFKA_RESP_ERR__TIMED_OUT, what));
   if (const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return tl::unexpected(ErrorOf(code, what, rd_kafka_event_error_string(event.get())));
@@ -162,7 +188,7 @@ Result<KafkaEvent> KafkaClient::Request(rd_kafka_admin_op_t operation, const std
 }
 
 Result<std::string> KafkaClient::ClusterId() {
-  char* id = rd_kafka_clusterid(handle_, kTimeoutMs);
+  char* id = rd_kafka_clusterid(handle_, Milliseconds(request_timeout_));
   if (id == nullptr) {
     return tl::unexpected(ErrorOf(RD_KAFKA_RESP_ERR__TIMED_OUT, "cluster id of " + bootstrap_servers_));
   }
@@ -173,7 +199,7 @@ Result<std::string> KafkaClient::ClusterId() {
 
 Result<std::vector<std::string>> KafkaClient::TopicNames() {
   const rd_kafka_metadata_t* found = nullptr;
-  const rd_kafka_resp_err_t code = rd_kafka_metadata(handle_, 1, nullptr, &found, kTimeoutMs);
+  const rd_kafka_resp_err_t code = rd_kafka_metadata(handle_, 1, nullptr, &found, Milliseconds(request_timeout_));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return tl::unexpected(ErrorOf(code, "topics at " + bootstrap_servers_));
   }
@@ -188,7 +214,7 @@ Result<std::vector<std::string>> KafkaClient::TopicNames() {
 }
 
 void KafkaClient::BeginDescribe(const std::string& topic, rd_kafka_queue_t* queue) {
-  const AdminOptions options = NewOptions(handle_, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+  const AdminOptions options = NewOptions(*this, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
   const TopicCollection topics = Named(topic);
   rd_kafka_DescribeTopics(handle_, topics.get(), options.get(), queue);
 }

@@ -37,8 +37,8 @@ struct KafkaTopic {
 
 /// One connection to a cluster, and the questions that are asked over it.
 ///
-/// A request waits at most kRequestTimeout. Errors: kUnavailable (with what the client last complained about), kNotFound
-/// (no such topic), kInvalidArgument. Thread-safe.
+/// A request waits at most request_timeout(). Errors: kUnavailable (with what the client last complained about),
+/// kNotFound (no such topic), kInvalidArgument. Thread-safe.
 class KafkaClient {
  public:
   static constexpr std::chrono::milliseconds kRequestTimeout{10'000};
@@ -54,6 +54,9 @@ class KafkaClient {
 
   rd_kafka_t* handle() const { return handle_; }
   const std::string& bootstrap_servers() const { return bootstrap_servers_; }
+  std::chrono::milliseconds request_timeout() const { return request_timeout_; }
+  /// Before it is asked anything.
+  void set_request_timeout(std::chrono::milliseconds timeout) { request_timeout_ = timeout; }
 
   Result<std::string> ClusterId();
   /// All topics but the cluster's own, by name.
@@ -74,6 +77,7 @@ class KafkaClient {
 
   /// What the client last complained about on its own; empty: nothing since the last request that succeeded.
   std::string trouble() const;
+  void ForgetTrouble() { SetTrouble(""); }
   /// Error of `code` from this client: `what`, librdkafka's text and the trouble.
   Error ErrorOf(rd_kafka_resp_err_t code, const std::string& what, const char* text = nullptr) const;
 
@@ -88,6 +92,7 @@ class KafkaClient {
                              std::optional<rd_kafka_IsolationLevel_t> isolation = std::nullopt);
 
   rd_kafka_t* handle_ = nullptr;
+  std::chrono::milliseconds request_timeout_ = kRequestTimeout;
   std::string bootstrap_servers_;
   OnDelivery on_delivery_;
   mutable std::mutex mutex_;

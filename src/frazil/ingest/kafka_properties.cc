@@ -28,6 +28,7 @@ struct Rule {
 // What the Java client (and Flink's use of it) knows and librdkafka does not, or means otherwise. All other names are the
 // same in both, or librdkafka's own.
 constexpr auto kRules = std::to_array<Rule>({
+    {"auto.include.jmx.reporter", Treatment::kNoEffect, "frazil has metrics of its own at /metrics"},
     {"auto.commit.interval.ms", Treatment::kNoEffect, "group offsets are stored after each commit to the table"},
     {"auto.offset.reset", Treatment::kHandled, ""},
     {"client.id.prefix", Treatment::kNoEffect, "there is one client a pipeline; client.id names it"},
@@ -38,6 +39,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"exclude.internal.topics", Treatment::kNoEffect, "the topic is named"},
     {"fetch.max.wait.ms", Treatment::kRenamed, "fetch.wait.max.ms"},
     {"interceptor.classes", Treatment::kRefused, "a Java class cannot run here: remove it"},
+    {"internal.leave.group.on.close", Treatment::kNoEffect, "the consumer group has no members"},
     {"isolation.level", Treatment::kHandled, ""},
     {"key.deserializer", Treatment::kNoEffect, "key.format says how keys are read"},
     {"max.poll.records", Treatment::kNoEffect, "records are taken in batches; commit.max-records bounds a commit"},
@@ -73,6 +75,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"ssl.secure.random.implementation", Treatment::kNoEffect, "OpenSSL does the work"},
     {"ssl.trustmanager.algorithm", Treatment::kNoEffect, "OpenSSL does the work"},
     {"ssl.truststore.*", Treatment::kHandled, ""},
+    {"throw.on.fetch.stable.offset.unsupported", Treatment::kNoEffect, "offsets are the table's"},
     {"value.deserializer", Treatment::kNoEffect, "value.format says how values are read"},
 });
 
@@ -418,9 +421,22 @@ Result<KafkaClientConfig> TranslateKafkaProperties(const KafkaProperties& proper
   return Translation(properties).Run();
 }
 
-bool IsSecretKafkaProperty(const std::string& name) {
+std::vector<std::string> JavaPropertyNames() {
+  std::vector<std::string> names;
+  for (const Rule& rule : kRules) {
+    if (!rule.name.ends_with('*')) names.emplace_back(rule.name);
+  }
+  return names;
+}
+
+bool IsSecretProperty(const std::string& name) {
+  // `access-key` is in s3.access-key-id and s3.secret-access-key; JAAS texts hold a password.
+  constexpr auto kParts =
+      std::to_array<std::string_view>({"password", "secret", "token", "jaas", ".pem", "keystore.key", "private.key",
+                                       "assertion", "credential", "access-key", "user-info", "user.info", "webhook"});
   const std::string lower = spec::ToLower(name);
-  for (const std::string_view part : {"password", "secret", "token", "jaas", ".pem", "keystore.key", "assertion"}) {
+  if (lower.ends_with("credentials-source") || lower.ends_with("credentials.source")) return false;
+  for (const std::string_view part : kParts) {
     if (lower.find(part) != std::string::npos) return true;
   }
   return false;

@@ -25,8 +25,14 @@ struct KafkaClientConfig {
 /// secret ever stands in a message.
 Result<KafkaClientConfig> TranslateKafkaProperties(const KafkaProperties& properties);
 
-/// Values of properties with such a name are never shown.
-bool IsSecretKafkaProperty(const std::string& name);
+/// The Java client's names that are translated; those that librdkafka shares are not among them.
+std::vector<std::string> JavaPropertyNames();
+
+/// Whether the client knows them, without connecting to anything. kInvalidArgument naming the property and the nearest.
+Status CheckKafkaProperties(const KafkaProperties& properties);
+
+/// Values of properties (of Kafka, of registries, of anything that is configured) with such a name are never shown.
+bool IsSecretProperty(const std::string& name);
 
 /// The source section of a pipeline in the names of Flink's Kafka connector, read.
 struct KafkaSourceConfig {

@@ -36,12 +36,14 @@ TEST(KafkaProperties, NamesThatDifferAreTranslatedAndOthersPass) {
 }
 
 TEST(KafkaProperties, WhatHasNoEffectIsSaid) {
-  ASSERT_OK_AND_ASSIGN(const KafkaClientConfig config, TranslateKafkaProperties({{"max.poll.records", "500"},
-                                                                                 {"key.deserializer", "x.Y"},
-                                                                                 {"enable.auto.commit", "true"},
-                                                                                 {"metrics.num.samples", "3"}}));
+  ASSERT_OK_AND_ASSIGN(const KafkaClientConfig config,
+                       TranslateKafkaProperties({{"max.poll.records", "500"},
+                                                 {"key.deserializer", "x.Y"},
+                                                 {"enable.auto.commit", "true"},
+                                                 {"metrics.num.samples", "3"},
+                                                 {"throw.on.fetch.stable.offset.unsupported", "true"}}));
   EXPECT_THAT(config.values, IsEmpty());
-  EXPECT_EQ(config.notices.size(), 4u);
+  EXPECT_EQ(config.notices.size(), 5u);
   EXPECT_THAT(config.notices, Contains(HasSubstr("properties.max.poll.records has no effect")));
 }
 
@@ -99,9 +101,9 @@ TEST(KafkaProperties, NoSecretIsSaidWhateverIsWrongWithIt) {
   }
   for (const char* name :
        {"sasl.password", "ssl.key.password", "sasl.oauthbearer.client.secret", "ssl.key.pem", "sasl.jaas.config"}) {
-    EXPECT_TRUE(IsSecretKafkaProperty(name)) << name;
+    EXPECT_TRUE(IsSecretProperty(name)) << name;
   }
-  EXPECT_FALSE(IsSecretKafkaProperty("bootstrap.servers"));
+  EXPECT_FALSE(IsSecretProperty("bootstrap.servers"));
 }
 
 TEST(KafkaProperties, StoresOfJavaAreTranslatedOrRefusedWithTheWayOut) {

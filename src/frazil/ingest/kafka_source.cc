@@ -17,8 +17,12 @@ using std::chrono::milliseconds;
 using Monotonic = std::chrono::steady_clock;
 
 constexpr size_t kMaxBatch = 10'000;
-/// How often is looked whether the topic is still the same one.
+/// How often is looked whether the topic is still the same one while nothing comes.
 constexpr milliseconds kCheckEvery{5'000};
+/// The same where the client complains.
+constexpr milliseconds kCheckInTrouble{1'000};
+/// So long an answer is waited for; whoever needs it asks again.
+constexpr milliseconds kRequestTimeout{5'000};
 constexpr milliseconds kStoreTimeout{5'000};
 constexpr int64_t kDefaultQueueBytes = int64_t{64} << 20;
 constexpr int64_t kMaxQueueBytes = int64_t{256} << 20;
@@ -29,23 +33,30 @@ constexpr char kResetHint[] =
     "stop and decide: frazil pipeline reset-offsets PIPELINE --to earliest reads again what the topic holds, frazil "
     "pipeline resync PIPELINE also deletes the rows that it no longer has";
 
+milliseconds Left(Monotonic::time_point deadline) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - Monotonic::now());
+  return std::max(left, milliseconds(0));
+}
+
 class KafkaSource final : public RecordSource {
  public:
-  KafkaSource(std::string topic, std::unique_ptr<KafkaClient> client, std::string group, bool with_headers,
-              MemoryBudget::Reservation reservation)
+  KafkaSource(std::string topic, std::unique_ptr<KafkaClient> client, std::unique_ptr<KafkaClient> asker,
+              std::string group, bool with_headers, MemoryBudget::Reservation reservation)
       : topic_(std::move(topic)),
         group_(std::move(group)),
         with_headers_(with_headers),
         reservation_(std::move(reservation)),
         client_(std::move(client)),
+        asker_(std::move(asker)),
         records_queue_(rd_kafka_queue_get_consumer(client_->handle())),
-        answers_(rd_kafka_queue_new(client_->handle())) {
+        answers_(rd_kafka_queue_new(asker_->handle())) {
     messages_.reserve(kMaxBatch);
     records_.reserve(kMaxBatch);
   }
 
   ~KafkaSource() override {
     Release();
+    DropHeld();
     answers_.reset();
     records_queue_.reset();
     rd_kafka_consumer_close(client_->handle());
@@ -59,7 +70,7 @@ class KafkaSource final : public RecordSource {
     FRAZIL_ASSIGN(const KafkaTopic topic, SameTopic());
     std::map<std::string, std::string> identity{{"kind", "kafka"}, {"topic", topic_}};
     if (!topic.id.empty()) identity["topic-id"] = topic.id;
-    FRAZIL_ASSIGN(identity["cluster-id"], client_->ClusterId());
+    FRAZIL_ASSIGN(identity["cluster-id"], asker_->ClusterId());
     return identity;
   }
 
@@ -67,9 +78,10 @@ class KafkaSource final : public RecordSource {
     FRAZIL_TRY(SameTopic());
     return {};
   }
+  bool WasFoundSame() const override { return true; }  // see held_
 
   Result<std::optional<milliseconds>> TombstoneRetention() override {
-    FRAZIL_ASSIGN(auto settings, client_->TopicConfig(topic_));
+    FRAZIL_ASSIGN(auto settings, asker_->TopicConfig(topic_));
     if (settings.empty()) Log::Warn("whether {} forgets tombstones is not known", description());
     if (settings["cleanup.policy"].find("compact") == std::string::npos) return std::nullopt;
     const std::string& text = settings["delete.retention.ms"];
@@ -94,7 +106,10 @@ class KafkaSource final : public RecordSource {
   using KindOfStart = StartupMode::Kind;
 
   /// The topic as it is now; kFenced when it is another one than at the first look.
-  Result<KafkaTopic> SameTopic() { return Known(client_->Describe(topic_)); }
+  Result<KafkaTopic> SameTopic() {
+    ServeAsker();
+    return Known(asker_->Describe(topic_));
+  }
   Result<KafkaTopic> Known(Result<KafkaTopic> found);
   Result<std::map<int32_t, PartitionBounds>> BoundsOf(const KafkaTopic& topic, rd_kafka_IsolationLevel_t isolation);
   Result<std::map<int32_t, int64_t>> ResolveGroupOffsets(const StartupMode& mode, const KafkaTopic& topic,
@@ -104,8 +119,16 @@ class KafkaSource final : public RecordSource {
   KafkaPartitionList ListOf(const SourcePositions& positions) const;
   Status CheckLeaderEpochs(const SourcePositions& positions) const;
   void Release();
+  void DropHeld();
+  /// Its callbacks, a new token among them.
+  void ServeAsker() { rd_kafka_poll(asker_->handle(), 0); }
+  void BeginLook();
+  Status TakeAnswer(milliseconds timeout);
   Status Watch();
-  void Fetch(size_t max_records, milliseconds timeout);
+  void Hold(size_t max_records, milliseconds timeout);
+  Status ProveHeld(Monotonic::time_point deadline);
+  bool IsHeldProven() const { return same_for_ >= num_held_; }
+  void HandOut();
   void TakeMessages(size_t first);
   void TakeHeaders();
   void TakePartitionError(const rd_kafka_message_t& message);
@@ -118,11 +141,20 @@ class KafkaSource final : public RecordSource {
   const bool with_headers_;
   const MemoryBudget::Reservation reservation_;
   std::unique_ptr<KafkaClient> client_;
+  /// Questions go another way than records: a broker answers those of one connection in turn, and a fetch that finds
+  /// nothing takes half a second.
+  std::unique_ptr<KafkaClient> asker_;
   KafkaQueue records_queue_;
   KafkaQueue answers_;  // to the look at the topic in the background
 
   std::optional<std::string> topic_id_;  // of the first look
   KafkaPositions positions_;
+  /// Fetched, and not handed out before a look that began afterwards has found the topic to be the same: what was
+  /// polled may be committed though no broker answers by then.
+  std::vector<rd_kafka_message_t*> held_;
+  uint64_t num_held_ = 0;   // of all times
+  uint64_t asked_for_ = 0;  // of those, what the look under way will prove
+  uint64_t same_for_ = 0;   // what is proven
   std::vector<rd_kafka_message_t*> messages_;
   std::vector<SourceRecord> records_;
   std::vector<std::pair<std::string_view, std::string_view>> headers_;
@@ -152,9 +184,8 @@ Result<KafkaTopic> KafkaSource::Known(Result<KafkaTopic> found) {
 Result<std::map<int32_t, PartitionBounds>> KafkaSource::BoundsOf(const KafkaTopic& topic,
                                                                  rd_kafka_IsolationLevel_t isolation) {
   FRAZIL_ASSIGN(const auto starts,
-                client_->ListOffsets(topic_, topic.partitions, RD_KAFKA_OFFSET_SPEC_EARLIEST, isolation));
-  FRAZIL_ASSIGN(const auto ends,
-                client_->ListOffsets(topic_, topic.partitions, RD_KAFKA_OFFSET_SPEC_LATEST, isolation));
+                asker_->ListOffsets(topic_, topic.partitions, RD_KAFKA_OFFSET_SPEC_EARLIEST, isolation));
+  FRAZIL_ASSIGN(const auto ends, asker_->ListOffsets(topic_, topic.partitions, RD_KAFKA_OFFSET_SPEC_LATEST, isolation));
   std::map<int32_t, PartitionBounds> bounds;
   for (const int32_t partition : topic.partitions) {
     const auto start = starts.find(partition);
@@ -193,7 +224,7 @@ Result<std::map<int32_t, int64_t>> KafkaSource::ResolveGroupOffsets(const Startu
                                                                     const std::map<int32_t, PartitionBounds>& bounds) {
   std::map<int32_t, int64_t> offsets;
   if (!group_.empty()) {
-    FRAZIL_ASSIGN(offsets, client_->GroupOffsets(group_, topic_, topic.partitions));
+    FRAZIL_ASSIGN(offsets, asker_->GroupOffsets(group_, topic_, topic.partitions));
   }
   FRAZIL_TRY(CheckInside(fmt::format("the offset of consumer group {}", group_), offsets, bounds));
   std::vector<int32_t> missing;
@@ -227,8 +258,8 @@ Result<std::map<int32_t, int64_t>> KafkaSource::Resolve(const StartupMode& mode)
       for (const auto& [partition, limits] : bounds) offsets[partition] = limits.end;
       return offsets;
     case KindOfStart::kTimestamp: {
-      FRAZIL_ASSIGN(offsets, client_->ListOffsets(topic_, topic.partitions, mode.timestamp_ms,
-                                                  RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED));
+      FRAZIL_ASSIGN(offsets, asker_->ListOffsets(topic_, topic.partitions, mode.timestamp_ms,
+                                                 RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED));
       for (const auto& [partition, limits] : bounds) {
         int64_t& offset = offsets[partition];
         offset = offset < 0 ? limits.end : std::clamp(offset, limits.log_start, std::max(limits.log_start, limits.end));
@@ -264,6 +295,7 @@ KafkaPartitionList KafkaSource::ListOf(const SourcePositions& positions) const {
 
 Status KafkaSource::Assign(const SourcePositions& positions) {
   Release();
+  DropHeld();
   pending_ = {};
   FRAZIL_ASSIGN(const KafkaTopic topic, SameTopic());
   // Up to the high watermark: what was passed once stays passed, whatever became of the transactions behind it.
@@ -336,26 +368,45 @@ void KafkaSource::Release() {
   headers_.clear();
 }
 
+void KafkaSource::DropHeld() {
+  for (rd_kafka_message_t* message : held_) rd_kafka_message_destroy(message);
+  held_.clear();
+}
+
+void KafkaSource::BeginLook() {
+  asker_->BeginDescribe(topic_, answers_.get());
+  asked_at_ = Monotonic::now();
+  asked_for_ = num_held_;
+  is_asking_ = true;
+}
+
+/// The answer to the look under way, if it comes in time.
+Status KafkaSource::TakeAnswer(milliseconds timeout) {
+  const KafkaEvent answer(rd_kafka_queue_poll(answers_.get(), static_cast<int>(timeout.count())));
+  if (answer == nullptr) return {};
+  is_asking_ = false;
+  const Result<KafkaTopic> topic = Known(asker_->TakeDescription(topic_, answer.get()));
+  if (topic) {
+    away_.clear();
+    client_->ForgetTrouble();  // it complains again if there is reason to
+    same_for_ = asked_for_;
+  } else if (topic.error().code() == ErrorCode::kUnavailable) {
+    away_ = topic.error().message();
+  } else {
+    return tl::unexpected(topic.error());
+  }
+  return {};
+}
+
 /// Looks at the topic now and then without waiting for the answer.
 Status KafkaSource::Watch() {
+  ServeAsker();
   if (is_asking_) {
-    const KafkaEvent answer(rd_kafka_queue_poll(answers_.get(), 0));
-    if (answer == nullptr) return {};
-    is_asking_ = false;
-    const Result<KafkaTopic> topic = Known(client_->TakeDescription(topic_, answer.get()));
-    if (topic) {
-      away_.clear();
-    } else if (topic.error().code() == ErrorCode::kUnavailable) {
-      away_ = topic.error().message();
-    } else {
-      return tl::unexpected(topic.error());
-    }
+    FRAZIL_TRY(TakeAnswer(milliseconds(0)));
+    if (is_asking_) return {};
   }
-  if (!away_.empty() || Monotonic::now() - asked_at_ >= kCheckEvery) {
-    client_->BeginDescribe(topic_, answers_.get());
-    asked_at_ = Monotonic::now();
-    is_asking_ = true;
-  }
+  const milliseconds every = client_->trouble().empty() ? kCheckEvery : kCheckInTrouble;
+  if (!away_.empty() || Monotonic::now() - asked_at_ >= every) BeginLook();
   return {};
 }
 
@@ -365,36 +416,57 @@ Result<std::span<const SourceRecord>> KafkaSource::Poll(size_t max_records, mill
   if (positions_.has_broken())
     FRAZIL_TRY(Assign(SourcePositions(positions_.positions())));  // what it waited for is over
   FRAZIL_TRY(Watch());
-  Fetch(std::min(max_records, kMaxBatch), timeout);
+  max_records = std::min(max_records, kMaxBatch);
+  const auto deadline = Monotonic::now() + timeout;
+  do {
+    if (held_.empty()) Hold(max_records, Left(deadline));
+    if (held_.empty()) break;
+    FRAZIL_TRY(ProveHeld(deadline));
+    if (!IsHeldProven()) break;
+    HandOut();
+    // The end of a partition is a message too, but no record: go on waiting.
+  } while (records_.empty() && pending_ && Monotonic::now() < deadline);
+  if (with_headers_) TakeHeaders();
   if (records_.empty()) {
     FRAZIL_TRY(std::exchange(pending_, {}));
     if (!away_.empty()) return Fail(ErrorCode::kUnavailable, "{}", away_);
   } else {
     away_.clear();
+    // The answer comes while these are decoded.
+    if (held_.empty()) Hold(max_records, milliseconds(0));
+    if (!held_.empty() && !is_asking_) BeginLook();
   }
   return std::span<const SourceRecord>(records_);
 }
 
 /// librdkafka's batch call waits until the batch is full: so one message is waited for, and the rest is what is there.
-void KafkaSource::Fetch(size_t max_records, milliseconds timeout) {
+void KafkaSource::Hold(size_t max_records, milliseconds timeout) {
   if (max_records == 0) return;
-  const auto deadline = Monotonic::now() + timeout;
-  milliseconds left = timeout;
-  do {
-    const size_t first = messages_.size();
-    messages_.resize(max_records);
-    ssize_t got =
-        rd_kafka_consume_batch_queue(records_queue_.get(), static_cast<int>(left.count()), messages_.data() + first, 1);
-    if (got == 1 && first + 1 < max_records) {
-      got += std::max<ssize_t>(0, rd_kafka_consume_batch_queue(records_queue_.get(), 0, messages_.data() + first + 1,
-                                                               max_records - first - 1));
-    }
-    messages_.resize(first + static_cast<size_t>(std::max<ssize_t>(0, got)));
-    TakeMessages(first);
-    left = std::chrono::duration_cast<milliseconds>(deadline - Monotonic::now());
-    // The end of a partition is a message too, but no record: go on waiting.
-  } while (records_.empty() && pending_ && left.count() > 0 && messages_.size() < max_records);
-  if (with_headers_) TakeHeaders();
+  held_.resize(max_records);
+  ssize_t got = rd_kafka_consume_batch_queue(records_queue_.get(), static_cast<int>(timeout.count()), held_.data(), 1);
+  if (got == 1 && max_records > 1) {
+    got +=
+        std::max<ssize_t>(0, rd_kafka_consume_batch_queue(records_queue_.get(), 0, held_.data() + 1, max_records - 1));
+  }
+  held_.resize(static_cast<size_t>(std::max<ssize_t>(0, got)));
+  num_held_ += held_.size();
+}
+
+/// Waits for a look that shows where they came from; not when it shows that nobody answers.
+Status KafkaSource::ProveHeld(Monotonic::time_point deadline) {
+  while (!IsHeldProven()) {
+    if (!is_asking_) BeginLook();
+    FRAZIL_TRY(TakeAnswer(Left(deadline)));
+    if (is_asking_ || !away_.empty()) break;
+  }
+  return {};
+}
+
+void KafkaSource::HandOut() {
+  const size_t first = messages_.size();
+  messages_.insert(messages_.end(), held_.begin(), held_.end());
+  held_.clear();
+  TakeMessages(first);
 }
 
 void KafkaSource::TakeMessages(size_t first) {
@@ -522,15 +594,17 @@ Result<std::unique_ptr<RecordSource>> MakeKafkaSource(const KafkaSourceOptions& 
   }
   const auto set = [&](const char* name, std::string value) { config.values.insert_or_assign(name, std::move(value)); };
   const auto prefer = [&](const char* name, std::string value) { config.values.try_emplace(name, std::move(value)); };
+  prefer("client.id", "frazil");
+  prefer("reconnect.backoff.max.ms", "2000");  // a broker that comes back is noticed soon
+  FRAZIL_ASSIGN(std::unique_ptr<KafkaClient> asker, KafkaClient::Make(RD_KAFKA_PRODUCER, config));
+  asker->set_request_timeout(kRequestTimeout);
   // librdkafka counts the bytes of queued records, but not what it needs for each besides, nor what is on its way.
   prefer("queued.max.messages.kbytes", std::to_string(bytes / 4 / 1024));
   prefer("queued.min.messages", std::to_string(std::max<int64_t>(1'000, bytes / 4 / kOverheadPerRecord)));
   prefer("fetch.max.bytes", std::to_string(std::max(bytes / 8, kMinFetchBytes)));
   // How long a full queue is left alone; the default, a second, would leave a small one empty most of the time.
   prefer("fetch.queue.backoff.ms", "2");
-  prefer("reconnect.backoff.max.ms", "2000");  // a broker that comes back is noticed soon
   prefer("check.crcs", "true");
-  prefer("client.id", "frazil");
   set("isolation.level", "read_committed");
   set("auto.offset.reset", "error");
   set("enable.auto.commit", "false");
@@ -543,8 +617,8 @@ Result<std::unique_ptr<RecordSource>> MakeKafkaSource(const KafkaSourceOptions& 
   if (const auto code = rd_kafka_poll_set_consumer(client->handle()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return tl::unexpected(client->ErrorOf(code, "Kafka client"));
   }
-  return std::make_unique<KafkaSource>(options.topic, std::move(client), std::move(group), options.with_headers,
-                                       std::move(reservation));
+  return std::make_unique<KafkaSource>(options.topic, std::move(client), std::move(asker), std::move(group),
+                                       options.with_headers, std::move(reservation));
 }
 
 }  // namespace frazil::ingest

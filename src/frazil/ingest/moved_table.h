@@ -27,22 +27,40 @@ class MovedTable {
 
   /// A file that is not there, while the table is another one by now, was one that others expired and deleted (or the
   /// catalog's answer was a stale one): kUnavailable, trying again mends it. The same error once more is no such thing: what
-  /// was expired is not needed by a newer head. Every other error stays what it is; the table is refreshed where it had to be
-  /// asked.
+  /// was expired is not needed by a newer head. Nor is a table without its metadata file: where nothing else is in its
+  /// folder the store is away, kUnavailable; beside others it is lost. Every other error stays what it is; the table is
+  /// refreshed where it had to be asked.
   Error Judge(Error error) {
     if (error.code() != ErrorCode::kNotFound) return error;
     const std::string read = table_.metadata_location();
     if (const Status asked = table_.Refresh(); !asked) {
       const Error why = JudgeUnloadable(*table_.catalog(), table_.name(), asked.error());
-      return IsMendedByWaiting(why) ? why : std::move(error);
+      if (!IsMendedByWaiting(why)) return error;
+      // The catalog's answer may have been a stale one; but not twice.
+      const bool is_lost =
+          asked.error().code() == ErrorCode::kNotFound && HasOtherMetadata(read) && !IsNew(asked.error().ToString());
+      return is_lost ? std::move(error) : why;
     }
-    std::string text = error.ToString();
-    if (table_.metadata_location() == read || text == last_) return error;
-    last_ = std::move(text);
+    if (table_.metadata_location() == read || !IsNew(error.ToString())) return error;
     return {ErrorCode::kUnavailable, "the table changed while it was read: " + last_};
   }
 
  private:
+  /// Beside `location`; leases may have been written since the store went away.
+  bool HasOtherMetadata(const std::string& location) const {
+    const auto files = table_.io()->List(location.substr(0, location.rfind('/')));
+    return files && std::any_of(files->begin(), files->end(), [](const io::FileInfo& file) {
+             return file.path.find("/_frazil/") == std::string::npos;
+           });
+  }
+
+  /// Other than the last one.
+  bool IsNew(std::string text) {
+    if (text == last_) return false;
+    last_ = std::move(text);
+    return true;
+  }
+
   table::Table& table_;
   std::string last_;
 };

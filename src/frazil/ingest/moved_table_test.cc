@@ -57,6 +57,14 @@ TEST_F(MovedTableTest, AStoreWithoutTheTablesMetadataIsAway) {
   EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
 }
 
+TEST_F(MovedTableTest, AMetadataFileThatIsMissingBesideOthersIsLost) {
+  MoveTable();
+  ASSERT_THAT(table_.table.Refresh(), IsOk());
+  ASSERT_THAT(table_.table.io()->Delete({table_.table.metadata_location()}), IsOk());
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kUnavailable);  // the catalog's answer may be a stale one
+  EXPECT_EQ(moved_.Judge(Missing("a")).code(), ErrorCode::kNotFound);
+}
+
 TEST_F(MovedTableTest, ATableThatWasDroppedIsNotWaitedFor) {
   ASSERT_THAT(table_.table.catalog()->DropTable(table_.table.name(), false), IsOk());
   ASSERT_THAT(table_.table.io()->Delete({table_.table.metadata_location()}), IsOk());

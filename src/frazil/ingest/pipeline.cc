@@ -71,9 +71,11 @@ Status Pipeline::Impl::PatientlyOnTable(const std::function<Status()>& attempt) 
     Status done = attempt();
     return done ? std::move(done) : tl::unexpected(moved.Judge(std::move(done).error()));
   };
-  return Patiently(WaitLoop::Until::kStop, judged, [this](const Error& error) {
-    return IsMendedByWaiting(error) || (!options_.is_bounded && IsMendedByPeople(error));
-  });
+  return Patiently(WaitLoop::Until::kStop, judged, [this](const Error& error) { return IsMendedInStore(error); });
+}
+
+bool Pipeline::Impl::IsMendedInStore(const Error& error) const {
+  return IsMendedByWaiting(error) || (!options_.is_bounded && IsMendedByPeople(error));
 }
 
 Status Pipeline::Impl::Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,
@@ -98,6 +100,7 @@ Status Pipeline::Impl::Run() {
     status = {};
   }
   poll_wait_.reset();
+  bounds_wait_.reset();
   // At the end of a bounded source there is time for it, else the next start goes on.
   drain_.AwaitEnd([&] { return !status || control_.is_stopping(); });
   TellOfDrain();
@@ -177,7 +180,7 @@ Status Pipeline::Impl::StartOnce() {
   FRAZIL_TRY(source_->Assign(start.positions));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
-  looked_at_bounds_ms_ = looked_at_property_ms_ = clock_.NowMs();
+  looked_at_bounds_ms_ = looked_at_property_ms_ = looked_for_partitions_ms_ = clock_.NowMs();
   committed_ms_ = read_ms_ = start.committed_at_ms;
   board_.Change([&](PipelineStatus& status) {
     status.committed = start.positions;
@@ -284,14 +287,29 @@ void Pipeline::Impl::TellOfDrain() {
 Status Pipeline::Impl::WaitPaused() {
   FRAZIL_TRY(Cut());
   FRAZIL_TRY(AwaitLane(false));
+  poll_wait_.reset();
+  bounds_wait_.reset();
   FRAZIL_TRY(source_->Pause());
   board_.SetState(PipelineState::kPaused);
   while (control_.is_paused() && !control_.is_stopping()) {
     AdvanceLease();
+    LookAtLag();
     clock_.SleepMs(kPollTimeout.count());
   }
   board_.SetState(PipelineState::kRunning);
   return source_->Resume();
+}
+
+void Pipeline::Impl::LookAtLag() {
+  if (clock_.NowMs() - looked_at_bounds_ms_ < kBoundsEveryMs) return;
+  looked_at_bounds_ms_ = clock_.NowMs();
+  auto bounds = source_->Bounds();
+  if (bounds) {
+    bounds_ = *std::move(bounds);
+    ShowBuffer();
+  } else {
+    board_.Change([](PipelineStatus& status) { status.lag_records.reset(); });
+  }
 }
 
 Status Pipeline::Impl::Finish() {

@@ -57,6 +57,8 @@ struct PipelineOptions {
   /// Moves the rows of all landing files into their partitions; called where what others do has turned landing off, on a
   /// thread of its own. Empty: people are told to do it.
   LandingDrain::Run drain_landing;
+  /// How often the source is asked for new partitions; zero: never, the next start finds them.
+  std::chrono::milliseconds discovery_interval{10'000};
   /// End when every partition stands where it ended at the start (`scan.bounded.mode = latest-offset`).
   bool is_bounded = false;
   /// How often orphan removal is told that we are at work.
@@ -89,7 +91,7 @@ struct PipelineStatus {
   int64_t commit_failures = 0;
   int64_t starts = 0;  ///< more than one: another writer moved the marker, or the table was rolled back
   double last_commit_seconds = 0;
-  std::map<double, int64_t> commit_seconds_histogram;  ///< upper bound -> count, not cumulative
+  std::map<double, int64_t> commit_seconds_histogram;  ///< upper bound (the last one infinite) -> count, not cumulative
   double commit_seconds_sum = 0;
   double longest_commit_seconds = 0;
   int64_t data_files = 0;

@@ -24,14 +24,18 @@ Status Pipeline::Impl::Cut(CutMode mode) {
   if (!batch_.has_progress() && mode == CutMode::kIfProgress) return {};
   FRAZIL_TRY(AwaitLane(true));
   FRAZIL_TRY(FlushDeadLetters());
-  FRAZIL_TRY(Patiently(WaitLoop::Until::kDeadline, [this] { return source_->CheckSame(); }));
-  if (auto bounds = source_->Bounds()) bounds_ = *std::move(bounds);
+  FRAZIL_TRY(CheckSource());
+  // Old ones would say that a partition lacks nothing whose newest records are not known.
+  std::map<int32_t, PartitionBounds> ends;
+  if (!poll_wait_) {
+    if (auto bounds = source_->Bounds()) ends = bounds_ = *std::move(bounds);
+  }
   // Rows that come now may as well have the schema that others gave the table meanwhile.
   const spec::SchemaPtr table_schema = table_.metadata()->schema();
   Result<FrozenBatch> frozen = FrozenBatch();
   {
     const StageTimer timer(&board_.stages(), "decode");
-    frozen = batch_.Freeze(bounds_);
+    frozen = batch_.Freeze(ends);
   }
   if (!frozen) return tl::unexpected(std::move(frozen).error());
   if (!frozen->schema_change && !table_schema->SameAs(*batch_.schema()) && HasSameKey(*table_schema, *started_.key)) {
@@ -43,9 +47,27 @@ Status Pipeline::Impl::Cut(CutMode mode) {
   return lane_.IsDoneWithin(milliseconds(0)) ? Settle() : Status();
 }
 
+Status Pipeline::Impl::CheckSource() {
+  const auto check = [this] { return source_->CheckSame(); };
+  if (!source_->WasFoundSame()) return Patiently(WaitLoop::Until::kDeadline, check);
+  // What was polled is proven; one look more notices a topic that was made anew the sooner. A broker that is away does
+  // not hold up what it gave before.
+  if (poll_wait_) return {};
+  Status same = check();
+  return !same && IsMendedByWaiting(same.error()) ? Status() : same;
+}
+
 Status Pipeline::Impl::FlushDeadLetters() {
   if (dead_letters_ == nullptr) return {};
-  return Patiently(WaitLoop::Until::kDeadline, [this] { return dead_letters_->Flush(); });
+  return Patiently(
+      WaitLoop::Until::kDeadline, [this] { return dead_letters_->Flush(); },
+      [this](const Error& error) { return MayWaitForLetters(error); });
+}
+
+/// Letters in a table wait for its store; a topic that refused one has lost it.
+bool Pipeline::Impl::MayWaitForLetters(const Error& error) const {
+  return options_.poison.policy == PoisonRule::Policy::kDeadLetterTable ? IsMendedInStore(error)
+                                                                        : IsMendedByWaiting(error);
 }
 
 Status Pipeline::Impl::AwaitLane(bool is_backpressure) {
@@ -76,6 +98,7 @@ Status Pipeline::Impl::Settle() {
   board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });
   if (done.sizes.struck_out_landed > 0) Notice(StruckOutText(done.sizes.struck_out_landed));
   FRAZIL_TRY(LookAfterLanding());
+  if (poll_wait_) return {};  // the next commit tells it
   if (const Status stored = source_->StoreCommitted(done.committed); !stored) {
     Log::Warn("the source was not told what is committed: {}", stored.error().ToString());
   }

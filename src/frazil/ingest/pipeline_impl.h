@@ -27,6 +27,8 @@ namespace frazil::ingest {
 
 /// How long a look for records may wait, and how soon a request from outside is noticed.
 inline constexpr std::chrono::milliseconds kPollTimeout{50};
+/// How often the source is asked for its ends when nothing else asks.
+inline constexpr int64_t kBoundsEveryMs = 10'000;
 
 // Internal: the parts of a pipeline, and the thread that starts, reads and hands batches over. Its life is in pipeline.cc,
 // what it does with records in pipeline_reading.cc, with batches in pipeline_committing.cc.
@@ -46,6 +48,8 @@ class Pipeline::Impl {
   Status StartOnce();
   Status WaitPaused();
   Result<std::unique_ptr<table::WriterLease>> NewLease() const;
+  /// Of a paused pipeline: what waits for it; not known, while the source does not answer.
+  void LookAtLag();
   Status TakeLease();
   /// Says, while no batch is being committed, that no file waits for its commit.
   void AdvanceLease();
@@ -86,6 +90,9 @@ class Pipeline::Impl {
   enum class CutMode { kIfProgress, kEvenIfEmpty };
   Status Cut(CutMode mode = CutMode::kIfProgress);
   Status FlushDeadLetters();
+  bool MayWaitForLetters(const Error& error) const;
+  /// That the batch came from the topic that the marker names.
+  Status CheckSource();
   Status AwaitLane(bool is_backpressure);
   Status Settle();
 
@@ -93,6 +100,7 @@ class Pipeline::Impl {
   Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt);
   /// For what asks nobody but table and store: without an end, people may mend those as well.
   Status PatientlyOnTable(const std::function<Status()>& attempt);
+  bool IsMendedInStore(const Error& error) const;
   Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,
                    const std::function<bool(const Error&)>& is_mended);
   void Notice(const std::string& line);
@@ -129,7 +137,9 @@ class Pipeline::Impl {
   int64_t committed_ms_ = 0;  ///< the age of the marker: from before this process, too
   int64_t read_ms_ = 0;       ///< the source answered; at the start the marker says it
   std::optional<std::chrono::milliseconds> tombstone_retention_;
-  std::optional<WaitLoop> poll_wait_;
+  std::optional<WaitLoop> poll_wait_;    ///< while the source does not answer
+  std::optional<WaitLoop> bounds_wait_;  ///< while records may come, but not the bounds
+  int64_t looked_for_partitions_ms_ = 0;
   std::unique_ptr<table::WriterLease> lease_;  ///< while it runs; null: it cannot be written
 
   LandingDrain drain_;

@@ -14,8 +14,6 @@ using std::chrono::milliseconds;
 constexpr size_t kPollRecords = 4'096;
 /// Limits are looked at after so many records.
 constexpr size_t kCheckEvery = 256;
-/// How often the source is asked for new partitions and its ends when nothing else asks.
-constexpr int64_t kBoundsEveryMs = 10'000;
 /// Foreign commits after which the marker property is written again.
 constexpr int64_t kMaxForeignCommits = 20;
 
@@ -169,10 +167,12 @@ Status Pipeline::Impl::TakeRecord(const SourceRecord& record, Result<Decoded> de
 
 Status Pipeline::Impl::TakePoison(const SourceRecord& record, const std::string& why) {
   Status taken;
-  FRAZIL_TRY(Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+  const auto is_mended = [this](const Error& error) { return MayWaitForLetters(error); };
+  const auto take = [&]() -> Status {
     taken = guard_.Take(record, why);
-    return !taken && IsMendedByWaiting(taken.error()) ? taken : Status();
-  }));
+    return !taken && is_mended(taken.error()) ? taken : Status();
+  };
+  FRAZIL_TRY(Patiently(WaitLoop::Until::kStop, take, is_mended));
   if (taken) {
     batch_.Passed(record);
     return {};
@@ -243,7 +243,10 @@ Status Pipeline::Impl::CheckLimits() {
 
 Status Pipeline::Impl::KeepHouse() {
   const int64_t now_ms = clock_.NowMs();
-  const bool looks = now_ms - looked_at_bounds_ms_ >= kBoundsEveryMs;
+  // One that does not answer says so when it is polled.
+  const int64_t discovery_ms = options_.discovery_interval.count();
+  const int64_t every_ms = discovery_ms > 0 ? std::min(discovery_ms, kBoundsEveryMs) : kBoundsEveryMs;
+  const bool looks = now_ms - looked_at_bounds_ms_ >= every_ms && !poll_wait_;
   if (looks) FRAZIL_TRY(LookAtBounds());
   AdvanceLease();
   if (lane_.is_busy() || batch_.has_records()) return {};
@@ -263,10 +266,20 @@ Status Pipeline::Impl::KeepHouse() {
 Status Pipeline::Impl::LookAtBounds() {
   looked_at_bounds_ms_ = clock_.NowMs();
   auto bounds = source_->Bounds();
-  if (!bounds) return {};  // reading will notice, and say it
+  if (!bounds) {
+    if (!IsMendedByWaiting(bounds.error())) return {};  // reading will notice, and say it
+    if (!bounds_wait_) bounds_wait_.emplace(WaitLoop::Until::kStop, clock_, control_, board_);
+    bounds_wait_->Show(bounds.error());
+    return {};
+  }
+  bounds_wait_.reset();
   bounds_ = *std::move(bounds);
   ShowBuffer();
   if (options_.is_bounded) return {};
+  const int64_t discovery_ms = options_.discovery_interval.count();
+  const int64_t now_ms = clock_.NowMs();
+  if (discovery_ms <= 0 || now_ms - looked_for_partitions_ms_ < discovery_ms) return {};
+  looked_for_partitions_ms_ = now_ms;
   FRAZIL_ASSIGN(const SourcePositions added, NewPartitions(batch_.next(), bounds_, source_->description()));
   if (added.empty()) return {};
   Notice(fmt::format("{} new partitions of {} are read from their beginning", added.size(), source_->description()));

@@ -19,6 +19,12 @@ std::string Value(const std::map<std::string, std::string>& source, const char* 
 }
 
 std::string ResetHint(const std::string& id) {
+  return fmt::format("decide with: frazil pipeline reset-offsets {} --to earliest to read all again, or --to N", id);
+}
+
+/// Of a table that proves nothing: its property may know what its history does not.
+std::string UnprovenHint(const std::string& id, const table::EffectiveMarker& effective) {
+  if (!effective.property || !effective.property->marker.pipelines.contains(id)) return ResetHint(id);
   return fmt::format("decide with: frazil pipeline reset-offsets {} --to property, or --to earliest to read all again",
                      id);
 }
@@ -184,7 +190,7 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
   FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
   FRAZIL_TRY(CheckNoOtherPipeline(effective, pipeline));
   FRAZIL_ASSIGN(const StartPosition start,
-                FindStartPosition(effective, pipeline.id, options.reset_offsets, ResetHint(pipeline.id)));
+                FindStartPosition(effective, pipeline.id, options.reset_offsets, UnprovenHint(pipeline.id, effective)));
   FRAZIL_TRY(CheckSameSource(start.recorded_source, pipeline));
   FRAZIL_TRY(CheckSameRecords(source, start.recorded_source, pipeline));
   notice(start.notice);

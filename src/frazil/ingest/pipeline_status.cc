@@ -6,10 +6,17 @@
 namespace frazil::ingest {
 namespace {
 
-/// Upper bounds of the histogram of commit times, in seconds; the last one holds the rest.
-constexpr double kCommitSecondsBounds[] = {0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300};
+/// Upper bounds of the histogram of commit times, in seconds.
+constexpr double kCommitSecondsBounds[] = {0.05, 0.1, 0.25, 0.5, 1,   2.5,
+                                           5,    10,  30,   60,  300, std::numeric_limits<double>::infinity()};
 
 }  // namespace
+
+StatusBoard::StatusBoard() {
+  // All of them from the beginning: a rate needs a bucket before it is hit.
+  for (const double bound : kCommitSecondsBounds) status_.commit_seconds_histogram[bound] = 0;
+  for (const char* stage : {"decode", "collapse", "look-up", "write", "vectors"}) stages_.Add(stage, 0);
+}
 
 PipelineStatus StatusBoard::Read() const {
   std::unique_lock lock(mutex_);
@@ -28,9 +35,9 @@ void StatusBoard::SetState(PipelineState state, std::string reason) {
   status_.reason = std::move(reason);
 }
 
-void StatusBoard::Wait(const std::string& reason) {
+void StatusBoard::Wait(const std::string& reason, bool begins) {
   const std::lock_guard lock(mutex_);
-  ++num_waits_;
+  if (begins) ++num_waits_;
   status_.state = PipelineState::kWaiting;
   status_.reason = reason;
 }
@@ -47,13 +54,7 @@ void StatusBoard::AddCommitSeconds(double seconds) {
   status_.last_commit_seconds = seconds;
   status_.commit_seconds_sum += seconds;
   status_.longest_commit_seconds = std::max(status_.longest_commit_seconds, seconds);
-  double bound = std::numeric_limits<double>::infinity();
-  for (const double candidate : kCommitSecondsBounds) {
-    if (seconds > candidate) continue;
-    bound = candidate;
-    break;
-  }
-  ++status_.commit_seconds_histogram[bound];
+  ++status_.commit_seconds_histogram.lower_bound(seconds)->second;
 }
 
 }  // namespace frazil::ingest

@@ -11,6 +11,8 @@ namespace frazil::ingest {
 /// The status of a running pipeline, as its threads change it and others read it. Thread-safe.
 class StatusBoard {
  public:
+  StatusBoard();
+
   /// A copy, stage times included.
   PipelineStatus Read() const;
 
@@ -22,8 +24,9 @@ class StatusBoard {
   }
   /// A state, and why (one line; empty for states that need no reason).
   void SetState(PipelineState state, std::string reason = "");
-  /// kWaiting with the reason until as many Waited() bring back the state before: both threads may wait.
-  void Wait(const std::string& reason);
+  /// kWaiting with the reason until as many Waited() bring back the state before: both threads may wait. `begins`: else
+  /// only the reason of a wait that was begun is another one.
+  void Wait(const std::string& reason, bool begins = true);
   void Waited();
 
   void AddCommitSeconds(double seconds);

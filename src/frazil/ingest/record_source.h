@@ -63,6 +63,9 @@ class RecordSource {
   /// and its commit: a topic that is deleted and made again under its name is not noticed by fetching, once it is long
   /// enough; but ids never come back, so one look afterwards proves all reads before it. kFenced, kUnavailable.
   virtual Status CheckSame() { return {}; }
+  /// Everything that was polled had been found to come from that source before it was handed out, so that its commit
+  /// needs no answer of CheckSame(). Asks nobody.
+  virtual bool WasFoundSame() const { return false; }
   /// How long a tombstone stays at least where old records of a key are removed (`cleanup.policy=compact`); none: they are
   /// not (ingest.md rule 15).
   virtual Result<std::optional<std::chrono::milliseconds>> TombstoneRetention() { return std::nullopt; }

@@ -21,12 +21,15 @@ bool IsMendedByWaiting(const Error& error) {
 
 bool IsMendedByPeople(const Error& error) { return error.code() == ErrorCode::kIo; }
 
+void WaitLoop::Show(const Error& why) {
+  if (!is_waiting_) Log::Warn("waiting: {}", why.ToString());
+  board_.Wait(why.ToString(), !is_waiting_);
+  is_waiting_ = true;
+}
+
 bool WaitLoop::Again(const Error& why) {
   if (MustEnd()) return false;
-  if (!is_waiting_) Log::Warn("waiting: {}", why.ToString());
-  if (is_waiting_) board_.Waited();
-  board_.Wait(why.ToString());
-  is_waiting_ = true;
+  Show(why);
   next_wait_ms_ = std::clamp(next_wait_ms_ * 2, kFirstWaitMs, kLongestWaitMs);
   for (int64_t left = next_wait_ms_; left > 0 && !MustEnd(); left -= kSliceMs) {
     clock_.SleepMs(std::min(left, kSliceMs));

@@ -31,6 +31,8 @@ class WaitLoop {
 
   /// Waits before the next attempt; false: do not try again.
   bool Again(const Error& why);
+  /// The same without the wait: what is shown stays until Done().
+  void Show(const Error& why);
   /// It answers again.
   void Done();
 

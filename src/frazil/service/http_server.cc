@@ -35,8 +35,7 @@ std::string WhatIsWrong(const PipelineSet& pipelines, bool asks_ready) {
   for (const PipelineReport& report : pipelines.Reports()) {
     const PipelineState state = report.status.state;
     const bool has_failed = state == PipelineState::kFailed;
-    const bool is_connecting =
-        state == PipelineState::kStarting || (state == PipelineState::kWaiting && !report.status.last_commit_ms);
+    const bool is_connecting = state == PipelineState::kStarting || state == PipelineState::kWaiting;
     const bool is_stale = report.IsStale(pipelines.NowMs());
     if (!has_failed && !(asks_ready && (is_connecting || is_stale))) continue;
     const std::string reason = report.status.reason.empty() ? "" : ": " + report.status.reason;

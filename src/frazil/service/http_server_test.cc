@@ -71,6 +71,27 @@ TEST_F(HttpServerTest, IsNotReadyBeforeItIsConnected) {
   EXPECT_THAT(Get("/readyz")->body, HasSubstr("broker does not answer"));
 }
 
+TEST_F(HttpServerTest, IsNotReadyWhileItWaitsThoughItHasCommitted) {
+  class Waiting : public FakePipeline {
+   public:
+    Waiting() : FakePipeline(Status{}) {}
+    ingest::PipelineStatus status() const override {
+      ingest::PipelineStatus status = FakePipeline::status();
+      status.state = PipelineState::kWaiting;
+      status.reason = "the broker went away";
+      status.last_commit_ms = Clock::System().NowMs();
+      return status;
+    }
+  };
+  std::vector<PipelineMember> members;
+  members.push_back(Member("p", [] { return std::make_unique<Waiting>(); }));
+  Serve(std::move(members));
+  ASSERT_TRUE(Reaches(0, PipelineState::kWaiting));
+  EXPECT_EQ(Get("/healthz")->status, 200);
+  EXPECT_EQ(Get("/readyz")->status, 503);
+  EXPECT_THAT(Get("/readyz")->body, HasSubstr("p: waiting: the broker went away"));
+}
+
 TEST_F(HttpServerTest, IsCommandedWithTheTokenOnly) {
   std::vector<PipelineMember> members;
   members.push_back(Runs("good"));

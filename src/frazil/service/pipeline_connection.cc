@@ -36,6 +36,7 @@ class IngestPipeline : public ServedPipeline {
   void Drain() override { pipeline_->Drain(); }
   ingest::PipelineStatus status() const override {
     ingest::PipelineStatus status = pipeline_->status();
+    status.registry_requests = {{"success", 0}, {"failure", 0}};
     for (const auto& [operation, counts] : registry_requests_->Read()) {
       status.registry_requests["success"] += counts.ok;
       status.registry_requests["failure"] += counts.failed;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frazil/base/log.h"
+#include "frazil/ingest/wait_loop.h"
 
 namespace frazil::service {
 
@@ -33,12 +34,24 @@ const char* PipelineStateName(PipelineState state) {
   return "";
 }
 
-bool IsUpToDate(const PipelineStatus& status) {
-  if (status.lag_records != 0 || status.buffered_records != 0) return false;
+namespace {
+
+bool HasCommittedAll(const PipelineStatus& status) {
   return std::all_of(status.read.begin(), status.read.end(), [&](const auto& read) {
     const auto committed = status.committed.find(read.first);
-    return committed != status.committed.end() && committed->second.next >= read.second.next;
+    return read.second.next <= (committed == status.committed.end() ? 0 : committed->second.next);
   });
+}
+
+}  // namespace
+
+bool IsUpToDate(const PipelineStatus& status) {
+  return status.lag_records == 0 && status.buffered_records == 0 && HasCommittedAll(status);
+}
+
+bool HaveCommittedAll(const std::vector<PipelineReport>& reports) {
+  return std::all_of(reports.begin(), reports.end(),
+                     [](const PipelineReport& report) { return HasCommittedAll(report.status); });
 }
 
 bool PipelineReport::IsStale(int64_t now_ms) const {
@@ -79,7 +92,8 @@ Result<std::shared_ptr<ServedPipeline>> PipelineSet::Connect(Member& member) {
   for (std::chrono::milliseconds pause = options_.first_retry;; pause = std::min(2 * pause, kLongestRetry)) {
     auto opened = member.config.open();
     if (opened) return std::shared_ptr<ServedPipeline>(*std::move(opened));
-    const bool can_wait = options_.waits_for_connections && opened.error().code() == ErrorCode::kUnavailable;
+    const bool can_wait = options_.waits_for_connections &&
+                          (ingest::IsMendedByWaiting(opened.error()) || ingest::IsMendedByPeople(opened.error()));
     std::unique_lock lock(mutex_);
     if (!can_wait || is_stopping_) return tl::unexpected(std::move(opened).error());
     std::string reason = opened.error().ToString();

@@ -105,6 +105,9 @@ class PipelineSet {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
+/// Whether everything that was read is in the tables; else the next start reads some of it again.
+bool HaveCommittedAll(const std::vector<PipelineReport>& reports);
+
 /// "running", "failed", ...: for people, JSON and metrics.
 const char* PipelineStateName(ingest::PipelineState state);
 
