@@ -33,6 +33,22 @@ def test_a_script_without_a_pipeline_is_refused(home):
     assert "no INSERT from a Kafka table into an Iceberg table" in done.stderr
 
 
+def test_the_table_that_an_iceberg_connector_names_is_the_target(home):
+    script = home.folder / "job.sql"
+    script.write_text("""
+CREATE TABLE src (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'kafka', 'topic' = 'a;b',
+  'properties.bootstrap.servers' = 'b:9092', 'format' = 'json');
+CREATE TABLE dst (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'iceberg',
+  'catalog-name' = 'prod', 'catalog-database' = 'apps', 'catalog-table' = 'items', 'catalog-type' = 'hive',
+  'uri' = 'thrift://h:9083', 'write.upsert.enabled' = 'true');
+INSERT INTO dst SELECT id, v FROM src;
+""")
+    done = home.run("import", "flink", script)
+    assert "table: prod.apps.items" in done.stdout and "catalog-" not in done.stdout
+    assert "reads several topics" in done.stderr and "'a;b'" in done.stderr
+    assert "'catalog-type' of table dst" in done.stderr and "'uri' of table dst" in done.stderr
+
+
 @pytest.mark.parametrize("text, message", [
     ("CREATE TABLE t (a INT WITH", "line 1: expected ')'"),
     ("SELECT 'open", "quoted text never ends, from line 1"),

@@ -1,6 +1,7 @@
 """`frazil pipeline`: against a running process, and against table and broker when none runs."""
 
 import json
+import re
 
 import pytest
 
@@ -40,6 +41,11 @@ def test_commands_reach_the_running_process(home, topic, config):
         home.run("pipeline", "pause", "user-kv", "-c", config)
         running.wait_for(lambda status: status["state"] == "paused", "the pause")
         assert "paused" in home.run("pipeline", "show", "user-kv", "-c", config, "-o", "table").stdout
+        shown = home.run("pipeline", "show", "user-kv", "-c", config, "-o", "vertical").stdout
+        assert "\nstate         | paused\n" in shown and " ago)\n" in shown, shown
+        topic.upsert([(2, 2, "k", "waits")])
+        running.wait_for(lambda status: status["lag_records"] == 1, "the lag of a paused pipeline")
+        assert re.search(r"^frazil_source_lag_records\{.*\} 1$", running.ask("/metrics")[1], re.M)
         home.run("pipeline", "resume", "user-kv", "-c", config)
         running.wait_for(lambda status: status["state"] == "running", "the resumption")
         topic.upsert([(1, 1, "k", "newer")])

@@ -1,6 +1,7 @@
 """`frazil topic` and `frazil bench gen` as a user runs them, against a real broker and a real schema registry."""
 
 import json
+import time
 
 import pytest
 
@@ -202,6 +203,7 @@ def test_generated_records_come_to_the_state_that_is_written_beside_them(home, b
              "--state", tmp_path / "state.jsonl")
     messages = broker.read(topic)
     assert len(messages) == 5000 and {m.partition() for m in messages} == {0, 1, 2}
+    assert max(m.timestamp()[1] for m in messages) <= time.time() * 1000  # brokers refuse what is far ahead
     schemas = {"key": json.loads(registry.request(f"/subjects/{topic}-key/versions/latest")["schema"])}
     for version in (1, 2):
         found = registry.request(f"/subjects/{topic}-value/versions/{version}")

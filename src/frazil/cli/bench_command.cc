@@ -32,11 +32,13 @@ struct GenOptions {
   KafkaOptions kafka;
   ingest::ChangeGeneratorOptions generator;
   std::string topic;
-  std::string output;                         ///< file, or "-"
-  std::string state;                          ///< file for the rows that the changes come to
-  int64_t rate = 0;                           ///< records a second; 0: as fast as can be
-  std::optional<int64_t> first_timestamp_ms;  ///< none: now, since brokers delete what is older than their retention
-  int64_t skip = 0;                           ///< records at the beginning that an earlier run has written
+  std::string output;  ///< file, or "-"
+  std::string state;   ///< file for the rows that the changes come to
+  int64_t rate = 0;    ///< records a second; 0: as fast as can be
+  /// None: so that the last one is now. Brokers delete what is older than their retention, and refuse what is an hour
+  /// ahead.
+  std::optional<int64_t> first_timestamp_ms;
+  int64_t skip = 0;  ///< records at the beginning that an earlier run has written
 };
 
 struct ConsumeOptions {
@@ -164,7 +166,7 @@ void Pace(int64_t records, int64_t rate, Monotonic::time_point started) {
 
 Result<ExitCode> RunGen(Context& context, const GenOptions& options) {
   ingest::ChangeGeneratorOptions changes = options.generator;
-  changes.first_timestamp_ms = options.first_timestamp_ms.value_or(Clock::System().NowMs());
+  changes.first_timestamp_ms = options.first_timestamp_ms.value_or(Clock::System().NowMs() - changes.records);
   FRAZIL_ASSIGN(ingest::ChangeGenerator generator, ingest::ChangeGenerator::Make(changes));
   FRAZIL_ASSIGN(const std::unique_ptr<ChangeSink> sink,
                 options.topic.empty() ? FileSink::Open(options.output) : TopicSink::Open(options));
@@ -272,7 +274,7 @@ void AddBenchCommand(CLI::App& program, Action& action) {
       ->check(share)
       ->capture_default_str();
   gen->add_option("--first-timestamp", options->first_timestamp_ms,
-                  "Milliseconds since 1970 of the first record; default: now");
+                  "Milliseconds since 1970 of the first record, a millisecond a record; default: the last one is now");
   gen->add_option("--evolve-at", changes.evolve_at,
                   "From this record on: user_id long instead of int, and an optional field more");
   gen->footer(

@@ -72,7 +72,7 @@ constexpr ConfigKey kKeys[] = {
 };
 
 /// Designed, not built.
-constexpr std::array<std::string_view, 11> kLater = {"maintenance",
+constexpr std::array<std::string_view, 10> kLater = {"maintenance",
                                                      "alerts",
                                                      "lineage",
                                                      "profiles",
@@ -81,8 +81,18 @@ constexpr std::array<std::string_view, 11> kLater = {"maintenance",
                                                      "limits.s3-requests-per-second",
                                                      "pipelines.*.commit.freshness-slo",
                                                      "pipelines.*.sink.order-by",
-                                                     "pipelines.*.source.topic-pattern",
                                                      "pipelines.*.sink.branch"};
+
+/// Flink's, which have no meaning here: what to do instead.
+struct ForeignKey {
+  std::string_view pattern;
+  const char* hint;
+};
+constexpr ForeignKey kForeign[] = {
+    {"pipelines.*.source.scan.parallelism", "one worker reads a topic, with limits.threads: remove it"},
+    {"pipelines.*.source.scan.watermark.**", "a table of upserts needs no watermarks: remove it"},
+    {"pipelines.*.source.topic-pattern", "a pipeline reads one topic: name it with topic"},
+};
 
 std::vector<std::string_view> Parts(std::string_view key) {
   std::vector<std::string_view> parts;
@@ -129,6 +139,11 @@ const ConfigKey* FindConfigKey(std::string_view key) {
 
 Status CheckConfigKey(const std::string& key) {
   if (FindConfigKey(key) != nullptr) return {};
+  for (const ForeignKey& foreign : kForeign) {
+    if (!Matches(foreign.pattern, key, false)) continue;
+    return tl::unexpected(
+        Error(ErrorCode::kNotSupported, fmt::format("configuration setting '{}'", key)).WithHint(foreign.hint));
+  }
   for (const std::string_view later : kLater) {
     if (Matches(later, key, true)) return Fail(ErrorCode::kNotSupported, "configuration setting '{}'", key);
   }

@@ -108,6 +108,15 @@ TEST_F(ConfigTest, RefusesMisspeltVariablesButNotThoseOfOtherTools) {
   EXPECT_THAT(Config::Load({}), IsError(ErrorCode::kInvalidArgument, "FRAZIL_LIMITS__MEMORI"));
 }
 
+TEST_F(ConfigTest, NamesOfFlinkWithoutAMeaningAreRefusedWithTheWayOut) {
+  for (const auto& [name, hint] : std::map<std::string, std::string>{{"scan.parallelism=4", "one worker"},
+                                                                     {"scan.watermark.idle-timeout=1s", "watermarks"},
+                                                                     {"topic-pattern=a.*", "name it with topic"}}) {
+    EXPECT_THAT(Config::Load({.file = {}, .overrides = {"pipelines.a.source." + name}}),
+                IsError(ErrorCode::kNotSupported, hint));
+  }
+}
+
 TEST_F(ConfigTest, SaysWhatIsDesignedButNotThere) {
   EXPECT_THAT(Config::Load({.file = {}, .overrides = {"maintenance.defaults.expire.retain-last=1"}}),
               IsError(ErrorCode::kNotSupported, "maintenance"));

@@ -62,7 +62,7 @@ void PrintPipelines(const std::vector<service::PipelineRow>& rows, OutputFormat 
     return;
   }
   const int64_t now = Clock::System().NowMs();
-  const bool is_for_people = format == OutputFormat::kTable;
+  const bool is_for_people = format == OutputFormat::kTable || format == OutputFormat::kVertical;
   const auto time = [&](const std::optional<int64_t>& ms) {
     if (!ms) return std::string(is_for_people ? "-" : "");
     return is_for_people ? FormatTime(*ms, now) : std::to_string(*ms);

@@ -38,11 +38,24 @@ std::string Aligned(const std::vector<std::string>& row, const std::vector<size_
   return line;
 }
 
+std::string Vertical(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
+  size_t width = 0;
+  for (const std::string& name : header) width = std::max(width, name.size());
+  std::string text;
+  int64_t number = 0;
+  for (const auto& row : rows) {
+    text += fmt::format("-[ RECORD {} ]{:-<30}\n", ++number, "");
+    for (size_t i = 0; i < row.size(); ++i) text += fmt::format("{:<{}} | {}\n", header[i], width, row[i]);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string RowsText(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                      OutputFormat format) {
   if (format == OutputFormat::kNone) return "";
+  if (format == OutputFormat::kVertical) return Vertical(header, rows);
   const bool is_csv = format == OutputFormat::kCsv;
   const bool is_separated = is_csv || format == OutputFormat::kTsv;
   std::vector<size_t> widths;

@@ -7,8 +7,8 @@
 
 namespace frazil::cli {
 
-/// A header and rows of text, a line each: CSV, TSV, or columns in line for people (what `table` and the rest become);
-/// nothing for `none`. JSON is for the caller, who knows types.
+/// A header and rows of text: CSV, TSV, a line for each cell (`vertical`), or columns in line for people (what
+/// `table` and the rest become); nothing for `none`. JSON is for the caller, who knows types.
 std::string RowsText(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                      OutputFormat format);
 

@@ -17,6 +17,8 @@ TEST(PlainTable, IsReadByPrograms) {
 TEST(PlainTable, IsReadByPeople) {
   EXPECT_EQ(RowsText({"pipeline", "n"}, {{"p", "1"}, {"a long name", "2"}}, OutputFormat::kTable),
             "pipeline     n\np            1\na long name  2\n");
+  EXPECT_EQ(RowsText({"pipeline", "n"}, {{"p", "1"}}, OutputFormat::kVertical),
+            "-[ RECORD 1 ]------------------------------\npipeline | p\nn        | 1\n");
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'000'000'000), "2023-11-14 22:13:20 (0 s ago)");
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'000'600'000), "2023-11-14 22:13:20 (10 min ago)");
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'036'000'000), "2023-11-14 22:13:20 (10 h ago)");

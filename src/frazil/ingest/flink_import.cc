@@ -61,6 +61,7 @@ class Importer {
   static bool IsKafka(const FlinkTable& table);
   void Insert(const FlinkInsert& insert);
   void Source(const FlinkTable& table, Options options);
+  static std::string TableName(const FlinkTable& target);
   void Sink(const FlinkInsert& insert, const FlinkTable& source, const FlinkTable* target,
             const std::vector<Mapping>& mappings);
   std::vector<Mapping> Mappings(const FlinkInsert& insert, const FlinkTable& source, const FlinkTable* target);
@@ -210,6 +211,13 @@ void Importer::Source(const FlinkTable& table, Options options) {
   const bool is_upsert_kafka = Take(options, "connector") == "upsert-kafka";
   if (is_upsert_kafka) options.try_emplace("scan.startup.mode", "earliest-offset");
   note("topic-pattern", ": name the topic");
+  if (const auto topic = options.find("topic");
+      topic != options.end() && topic->second.find(';') != std::string::npos) {
+    Note(fmt::format(
+        "line {}: table {} reads several topics, a pipeline reads one: write a pipeline, into a table of its "
+        "own, for each of '{}'",
+        table.line, Joined(table.name), topic->second));
+  }
   note("scan.parallelism", ": one worker writes a table");
   note("properties.transaction.timeout.ms", "");
   std::vector<std::string> others;
@@ -324,9 +332,23 @@ std::vector<Importer::Mapping> Importer::Mappings(const FlinkInsert& insert, con
   return mappings;
 }
 
+/// What the table is called in its catalog: `'connector' = 'iceberg'` says it in options (the database is `default`,
+/// and the table has Flink's name, where it does not).
+std::string Importer::TableName(const FlinkTable& target) {
+  const auto option = [&](const char* name, const std::string& otherwise) {
+    const auto found = target.options.find(name);
+    return found == target.options.end() ? otherwise : found->second;
+  };
+  if (option("connector", "") != "iceberg") return Joined(target.name);
+  const std::string catalog = option("catalog-name", "");
+  const std::string database =
+      option("catalog-database", target.name.size() > 1 ? target.name[target.name.size() - 2] : "default");
+  return (catalog.empty() ? "" : catalog + ".") + database + "." + option("catalog-table", target.name.back());
+}
+
 void Importer::Sink(const FlinkInsert& insert, const FlinkTable& source, const FlinkTable* target,
                     const std::vector<Mapping>& mappings) {
-  yaml_.Line(3, "table", Joined(insert.target));
+  yaml_.Line(3, "table", target == nullptr ? Joined(insert.target) : TableName(*target));
   std::vector<std::string> identifiers = target == nullptr ? std::vector<std::string>{} : target->primary_key;
   if (identifiers.empty()) {
     for (const std::string& key : source.primary_key) {
@@ -360,7 +382,17 @@ void Importer::Sink(const FlinkInsert& insert, const FlinkTable& source, const F
   }
   if (target != nullptr && !target->options.empty()) {
     Options properties = target->options;
-    for (const char* key : {"connector", "write.upsert.enabled", "format-version"}) properties.erase(key);
+    for (const char* key :
+         {"connector", "write.upsert.enabled", "format-version", "catalog-name", "catalog-database", "catalog-table"}) {
+      properties.erase(key);
+    }
+    // A table that brings its own catalog, where others are made by CREATE CATALOG.
+    for (const char* key :
+         {"catalog-type", "catalog-impl", "uri", "warehouse", "clients", "hive-conf-dir", "hadoop-conf-dir"}) {
+      if (Take(properties, key).empty()) continue;
+      Note(fmt::format("line {}: '{}' of table {} is not carried over: describe the catalog below catalogs",
+                       target->line, key, Joined(target->name)));
+    }
     if (!properties.empty()) yaml_.Line(3, "table-properties");
     for (const auto& [key, value] : properties) yaml_.Line(4, key, value);
   }

@@ -166,8 +166,20 @@ Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::st
       parsed.http.key_file = value;
     } else if (name == "ssl.key.password") {
       parsed.http.key_password = value;
+    } else if (name == "ssl.keystore.location" || name == "ssl.keystore.password" || name == "ssl.keystore.type") {
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, fmt::format("{} of a schema registry cannot be used", name))
+              .WithHint("PEM files: openssl pkcs12 -in FILE -nodes -out client.pem, and ssl.certificate.location and "
+                        "ssl.key.location: client.pem"));
+    } else if (name == "ssl.truststore.password" || name == "ssl.truststore.type") {
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, fmt::format("{} of a schema registry cannot be used", name))
+              .WithHint("ssl.truststore.location is a PEM file, which needs none: remove it"));
     } else {
-      return Fail(ErrorCode::kInvalidArgument, "unknown option of a schema registry: {}", name);
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument, fmt::format("unknown option of a schema registry: {}", name))
+              .WithHint("url, basic-auth.user-info, bearer-auth.token, ssl.ca.location, ssl.certificate.location, "
+                        "ssl.key.location and ssl.key.password can be used"));
     }
   }
   if (parsed.urls.empty()) return Fail(ErrorCode::kInvalidArgument, "url of the schema registry is missing");

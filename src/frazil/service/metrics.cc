@@ -161,6 +161,8 @@ void Collector::AddSource() {
           }
         });
   }
+  Numbers(kCounter, "frazil_poison_records_total", "Records that could not be taken, of all kinds", SourceLabels,
+          &PipelineStatus::poison);
   PerPipeline(kCounter, "frazil_decode_errors_total", "Records that could not be taken, by kind",
               [](Family& family, const PipelineReport& report) {
                 for (const auto& [reason, count] : report.status.poison_reasons) {

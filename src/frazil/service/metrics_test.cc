@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frazil/base/test_support.h"
+#include "frazil/ingest/pipeline_status.h"
 
 namespace frazil::service {
 namespace {
@@ -27,6 +28,7 @@ PipelineReport FullReport() {
   status.state = ingest::PipelineState::kRunning;
   status.records = 1001;
   status.bytes = 1002;
+  status.poison = 26;
   status.poison_reasons = {{"unknown schema id", 3}};
   status.dead_letters = 4;
   status.inserts = 5;
@@ -128,6 +130,7 @@ TEST(Metrics, EachNumberStandsUnderItsName) {
            "frazil_source_records_total" + source + "} 1001",
            "frazil_source_bytes_total" + source + "} 1002",
            "frazil_decode_errors_total" + source + ",reason=\"unknown schema id\"} 3",
+           "frazil_poison_records_total" + source + "} 26",
            "frazil_dlq_records_total" + source + "} 4",
            "frazil_commit_records_total" + table + ",kind=\"insert\"} 5",
            "frazil_commit_records_total" + table + ",kind=\"update\"} 6",
@@ -171,6 +174,21 @@ TEST(Metrics, EachNumberStandsUnderItsName) {
   EXPECT_THAT(text, HasSubstr("frazil_build_info{version=\""));
   EXPECT_THAT(text, HasSubstr("frazil_memory_limit_bytes 1073741824\n"));
   EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes "));
+}
+
+TEST(Metrics, WhatIsCountedIsThereBeforeItHappens) {
+  PipelineReport report = FullReport();
+  report.status = ingest::StatusBoard().Read();
+  const std::string text = MetricsText({.pipelines = {report}, .now_ms = 1'700'000'060'000}, {});
+  for (const char* bound : {"0.05", "0.1", "0.25", "0.5", "1", "2.5", "5", "10", "30", "60", "300", "+Inf"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format(",le=\"{}\"}} 0\n", bound)));
+  }
+  for (const char* name : {"frazil_poison_records_total", "frazil_dlq_records_total", "frazil_source_records_total"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format("{}{{pipeline=\"user-kv\",topic=\"user_kv\"}} 0\n", name)));
+  }
+  for (const char* stage : {"decode", "collapse", "look-up", "write", "vectors"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format(",stage=\"{}\"}} 0\n", stage)));
+  }
 }
 
 TEST(Metrics, LagIsAbsentWhereNobodyKnowsIt) {

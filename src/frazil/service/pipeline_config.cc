@@ -62,6 +62,14 @@ Status ReadKeyFields(const SettingSection& source, ingest::RecordColumns& column
     return Wrong(source, "key.fields-prefix", ErrorCode::kInvalidArgument,
                  "a prefix needs value.fields-include EXCEPT_KEY, as in Flink");
   }
+  if (!value_has_key && fields.empty()) {
+    return Wrong(source, "value.fields-include", ErrorCode::kInvalidArgument, "EXCEPT_KEY needs key.fields",
+                 "which columns the key gives");
+  }
+  if (!fields.empty() && !source.Has("key.format")) {
+    return Wrong(source, "key.fields", ErrorCode::kInvalidArgument, "key.fields needs key.format",
+                 "raw, json or avro-confluent");
+  }
   const bool is_raw = columns.key_format == RecordFormat::kRaw;
   if (is_raw && fields.size() > 1) {
     return Wrong(source, "key.fields", ErrorCode::kInvalidArgument, "a raw key is one column");
@@ -92,30 +100,65 @@ Status ReadJsonOptions(const SettingSection& source, ingest::RecordColumns& colu
                                             {{"SQL", JsonTimestamps::kSql}, {"ISO-8601", JsonTimestamps::kIso8601}}));
       } else if (name == "ignore-parse-errors" && value != "false") {
         return Wrong(source, key, ErrorCode::kNotSupported, "records lost in silence", "on-error.decode: skip or dlq");
+      } else if (name.starts_with("map-null-key.") || name.starts_with("encode.") || name.starts_with("decode.")) {
+        continue;  // of writing, or of how Flink parses
       } else if (name != "ignore-parse-errors" && (name != "fail-on-missing-field" || value != "false")) {
-        return Wrong(source, key, ErrorCode::kNotSupported, "format option '" + name + "'");
+        return Wrong(source, key, ErrorCode::kNotSupported, "format option '" + name + "'",
+                     "timestamp-format.standard can be used; a field that is missing is null");
       }
     }
   }
   return {};
 }
 
-/// The key that a message of another module is about, with its place: the longest one that stands in it.
+/// The key that a message of another module is about, with its place: the longest one that stands in it; of
+/// `properties.*` others know only the rest.
 Error AtNamedKey(const SettingSection& source, Error error) {
+  constexpr std::string_view kProperties = "properties.";
   std::string named;
   for (const auto& [key, value] : source.All()) {
-    if (key.size() > named.size() && error.message().find(key) != std::string::npos) named = key;
+    std::string_view name = key;
+    if (name.starts_with(kProperties)) name.remove_prefix(kProperties.size());
+    if (key.size() > named.size() && error.message().find(name) != std::string::npos) named = key;
   }
   if (!named.empty()) return source.At(named, std::move(error));
   return std::move(error).WithContext("reading " + source.prefix());
+}
+
+constexpr std::string_view kHandedOn = "properties.";
+
+/// What Flink hands on to Confluent's client below `properties.`, in Flink's own names.
+std::string FlinkNameOf(std::string name) {
+  for (const std::string_view prefix : {std::string_view("properties.schema.registry."), kHandedOn}) {
+    if (!name.starts_with(prefix)) continue;
+    name.erase(0, prefix.size());
+    break;
+  }
+  static const std::map<std::string, std::string> kNames = {
+      {"url", "url"},
+      {"basic.auth.user.info", "basic-auth.user-info"},
+      {"basic.auth.credentials.source", "basic-auth.credentials-source"},
+      {"bearer.auth.token", "bearer-auth.token"},
+      {"bearer.auth.credentials.source", "bearer-auth.credentials-source"}};
+  const auto found = kNames.find(name);
+  if (found != kNames.end()) return found->second;
+  return name.starts_with("ssl.") ? name : std::string(kHandedOn) + name;
 }
 
 /// The options below one key, checked.
 Result<std::map<std::string, std::string>> RegistryBelow(const Settings& settings, const std::string& key) {
   const SettingSection section(settings, key);
   std::map<std::string, std::string> options = section.All();
+  for (const auto& [name, value] : section.All()) {  // Flink's own options go first
+    if (!name.starts_with(kHandedOn)) continue;
+    options.erase(name);
+    options.emplace(FlinkNameOf(name), value);
+  }
   for (const char* of_writers : {"subject", "schema"}) options.erase(of_writers);  // Flink's, nothing to us
   auto parsed = ingest::ParseRegistryOptions(options);
+  if (!parsed && !options.contains("url")) {
+    return tl::unexpected(std::move(parsed).error().WithHint(fmt::format("{}.url, beside the other options", key)));
+  }
   if (!parsed) return tl::unexpected(AtNamedKey(section, std::move(parsed).error()));
   return options;
 }
@@ -151,10 +194,17 @@ Status ReadSource(const Settings& settings, PipelineConfig& config) {
   if (!kafka) return tl::unexpected(AtNamedKey(source, std::move(kafka).error()));
   config.topic = kafka->topic;
   config.kafka_properties = std::move(kafka->properties);
+  if (Status known = ingest::CheckKafkaProperties(config.kafka_properties); !known) {
+    return tl::unexpected(AtNamedKey(source, std::move(known).error()));
+  }
   config.startup = std::move(kafka->startup);
   config.is_bounded = kafka->is_bounded;
-  FRAZIL_ASSIGN(config.discovery_interval,
-                source.Duration("scan.topic-partition-discovery.interval", config.discovery_interval));
+  const std::string discovery = "scan.topic-partition-discovery.interval";
+  if (source.Text(discovery) == "0") {  // never, as Flink writes it
+    config.discovery_interval = std::chrono::milliseconds(0);
+  } else {
+    FRAZIL_ASSIGN(config.discovery_interval, source.Duration(discovery, config.discovery_interval));
+  }
 
   ingest::RecordColumns& columns = config.columns;
   const std::string format_key = source.Has("value.format") ? "value.format" : "format";
@@ -170,7 +220,10 @@ Status ReadSource(const Settings& settings, PipelineConfig& config) {
   FRAZIL_ASSIGN(config.registry, ReadRegistry(settings, source, "value", columns.value_format));
   FRAZIL_ASSIGN(const auto of_keys, ReadRegistry(settings, source, "key", columns.key_format));
   if (!config.registry.empty() && !of_keys.empty() && config.registry != of_keys) {
-    return Fail(ErrorCode::kNotSupported, "one schema registry for keys and another for values: {}", source.prefix());
+    return tl::unexpected(
+        Error(ErrorCode::kNotSupported, "one schema registry for keys and another for values: " + source.prefix())
+            .WithHint("the options below key.avro-confluent, credentials included, have to be those below "
+                      "value.avro-confluent; or write them once, below avro-confluent"));
   }
   if (config.registry.empty()) config.registry = of_keys;
   return {};
@@ -274,6 +327,7 @@ ingest::PipelineOptions PipelineConfig::ToOptions() const {
   options.commit_max_bytes = commit_max_bytes;
   options.commit_max_records = commit_max_records;
   options.landing = landing;
+  options.discovery_interval = discovery_interval;
   options.is_bounded = is_bounded;
   return options;
 }

@@ -84,6 +84,7 @@ TEST(PipelineConfig, TakesFlinksNames) {
   EXPECT_EQ(config.landing, ingest::LandingMode::kNever);
   EXPECT_EQ(config.dead_letter_topic, "user_kv_dlq");
   const ingest::PipelineOptions options = config.ToOptions();
+  EXPECT_EQ(options.discovery_interval, milliseconds(60'000));
   EXPECT_EQ(options.id, "p");
   EXPECT_TRUE(options.is_bounded);
   EXPECT_EQ(options.commit_interval, milliseconds(60'000));
@@ -104,6 +105,42 @@ TEST(PipelineConfig, KeyFieldsComeFromTheKeyOnlyWhenTheValueDoesNotHaveThem) {
               IsError(ErrorCode::kInvalidArgument, "one column"));
   EXPECT_THAT(Read({{"source.key.fields", "a"}, {"source.key.fields-prefix", "k_"}}),
               IsError(ErrorCode::kInvalidArgument, "EXCEPT_KEY"));
+}
+
+TEST(PipelineConfig, WhatFlinkHandsOnToTheRegistrysClientIsTaken) {
+  ASSERT_OK_AND_ASSIGN(
+      const PipelineConfig config,
+      Read({{"source.value.avro-confluent.properties.basic.auth.user.info", "me:secret"},
+            {"source.value.avro-confluent.properties.basic.auth.credentials.source", "USER_INFO"},
+            {"source.value.avro-confluent.properties.schema.registry.ssl.truststore.location", "ca.pem"}}));
+  EXPECT_THAT(config.registry,
+              ElementsAre(Pair("basic-auth.credentials-source", "USER_INFO"), Pair("basic-auth.user-info", "me:secret"),
+                          Pair("ssl.truststore.location", "ca.pem"), Pair("url", "http://registry:8081")));
+  ASSERT_OK_AND_ASSIGN(const PipelineConfig both,
+                       Read({{"source.value.avro-confluent.properties.schema.registry.url", "http://other:8081"}}));
+  EXPECT_THAT(both.registry, ElementsAre(Pair("url", "http://registry:8081")));
+  EXPECT_THAT(Read({{"source.value.avro-confluent.properties.auto.register.schemas", "true"}}),
+              IsError(ErrorCode::kInvalidArgument, "basic-auth.user-info"));
+  for (const char* name : {"ssl.keystore.location", "ssl.keystore.password", "properties.ssl.keystore.location"}) {
+    EXPECT_THAT(Read({{std::string("source.value.avro-confluent.") + name, "x.p12"}}),
+                IsError(ErrorCode::kInvalidArgument, "ssl.certificate.location"));
+  }
+  EXPECT_THAT(Read({{"source.value.avro-confluent.url", "-"},
+                    {"source.value.avro-confluent.basic-auth.user-info", "me:secret"},
+                    {"source.avro-confluent.url", "http://registry:8081"}}),
+              IsError(ErrorCode::kInvalidArgument, "pipelines.p.source.value.avro-confluent.url"));
+  EXPECT_THAT(Read({{"source.key.format", "avro-confluent"},
+                    {"source.key.avro-confluent.url", "http://registry:8081"},
+                    {"source.value.avro-confluent.basic-auth.user-info", "me:secret"}}),
+              IsError(ErrorCode::kNotSupported, "credentials included"));
+}
+
+TEST(PipelineConfig, NewPartitionsMayBeLeftToTheNextStart) {
+  for (const char* never : {"0", "0 ms"}) {
+    ASSERT_OK_AND_ASSIGN(const PipelineConfig config,
+                         Read({{"source.scan.topic-partition-discovery.interval", never}}));
+    EXPECT_EQ(config.ToOptions().discovery_interval, milliseconds(0));
+  }
 }
 
 TEST(PipelineConfig, FindsItsRegistry) {
@@ -142,6 +179,13 @@ TEST(PipelineConfig, RefusesWhatWouldBeDoneWrongInSilence) {
   refuses({{"source.value.avro-confluent.urls", "x"}}, kWrong, "pipelines.p.source.value.avro-confluent.urls");
   refuses({{"sink.upsert-enabled", "false"}}, kMissing, "upsert-enabled");
   refuses({{"sink.create-if-missing", "true"}}, kWrong, "identifier-fields");
+  refuses({{"source.properties.max.poll.record", "5"}}, kWrong, "did you mean properties.max.poll.records?");
+  refuses({{"source.properties.max.poll.record", "5"}}, kWrong, "pipelines.p.source.properties.max.poll.record");
+  refuses({{"source.properties.fetch.min.bytes", "many"}}, kWrong, "fetch.min.bytes");
+  refuses({{"source.key.fields", "a"}}, kWrong, "key.fields needs key.format");
+  refuses({{"source.value.fields-include", "EXCEPT_KEY"}}, kWrong, "EXCEPT_KEY needs key.fields");
+  refuses({{"source.value.format", "json"}, {"source.json.fail-on-missing-field", "true"}}, kMissing,
+          "missing is null");
   refuses({{"commit.interval", "5s"}}, kWrong, "at least 10s");
   refuses({{"commit.interval", "60"}}, kWrong, "commit.interval");
   refuses({{"on-error.decode", "dlq"}}, kWrong, "on-error.dlq-topic");

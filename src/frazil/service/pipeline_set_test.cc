@@ -127,5 +127,17 @@ TEST(PipelineReport, IsStaleWhenCommitsAreLateAndThereIsSomethingToCommit) {
   EXPECT_FALSE(report.IsStale(9'000'000));
 }
 
+TEST(PipelineReport, TellsWhetherTheNextStartReadsSomethingAgain) {
+  PipelineReport done;
+  done.status.read[0].next = 8;
+  done.status.read[1].next = 0;  // a partition without records, which no commit has named yet
+  done.status.committed[0].next = 8;
+  EXPECT_TRUE(HaveCommittedAll({done}));
+  PipelineReport behind = done;
+  behind.status.read[1].next = 1;
+  EXPECT_FALSE(HaveCommittedAll({done, behind}));
+  EXPECT_TRUE(HaveCommittedAll({}));
+}
+
 }  // namespace
 }  // namespace frazil::service

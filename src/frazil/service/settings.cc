@@ -1,11 +1,11 @@
 #include "frazil/service/settings.h"
 
-#include <array>
 #include <charconv>
 #include <set>
 
 #include <yaml-cpp/yaml.h>
 
+#include "frazil/ingest/kafka_properties.h"
 #include "frazil/service/quantity.h"
 
 namespace frazil::service {
@@ -15,17 +15,6 @@ std::string Trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
-
-bool NamesSecret(const std::string& key) {
-  // `access-key` covers s3.access-key-id and s3.secret-access-key; JAAS texts hold a password.
-  constexpr std::array<std::string_view, 9> kWords = {
-      "secret", "password", "token", "credential", "access-key", "user-info", "jaas", "ssl.key.pem", "webhook"};
-  if (key.ends_with("credentials-source")) return false;
-  for (const std::string_view word : kWords) {
-    if (key.find(word) != std::string::npos) return true;
-  }
-  return false;
 }
 
 /// "https://me:secret@host/x" -> "https://me:********@host/x".
@@ -58,7 +47,7 @@ Result<std::vector<std::string>> ParseYamlList(const std::string& text) {
 }  // namespace
 
 std::string ShownValue(const std::string& key, const Setting& setting) {
-  return setting.is_secret || NamesSecret(key) ? "********" : WithoutPasswords(setting.value);
+  return setting.is_secret || ingest::IsSecretProperty(key) ? "********" : WithoutPasswords(setting.value);
 }
 
 Result<std::vector<std::string>> ParseList(const std::string& text) {

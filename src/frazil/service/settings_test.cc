@@ -24,6 +24,13 @@ TEST(Settings, ListsAreYamlOrCommasOutsideOfParentheses) {
 TEST(Settings, SecretsAreNeverShown) {
   EXPECT_EQ(ShownValue("pipelines.a.source.properties.sasl.password", {"x", "", false}), "********");
   EXPECT_EQ(ShownValue("pipelines.a.source.properties.sasl.jaas.config", {"x", "", false}), "********");
+  for (const char* name : {"ssl.key.pem", "ssl.keystore.key", "ssl.keystore.password", "ssl.key.password",
+                           "sasl.oauthbearer.assertion.private.key.pem", "sasl.oauthbearer.client.secret",
+                           "sasl.oauthbearer.assertion.private.key.passphrase"}) {
+    EXPECT_EQ(ShownValue(fmt::format("pipelines.a.source.properties.{}", name), {"x", "", false}), "********") << name;
+  }
+  EXPECT_EQ(ShownValue("schema-registries.main.properties.basic.auth.user.info", {"a:b", "", false}), "********");
+  EXPECT_EQ(ShownValue("schema-registries.main.basic-auth.credentials-source", {"URL", "", false}), "URL");
   EXPECT_EQ(ShownValue("schema-registries.main.basic-auth.user-info", {"a:b", "", false}), "********");
   EXPECT_EQ(ShownValue("catalogs.a.uri", {"sqlite:////x", "", true}), "********");
   EXPECT_EQ(ShownValue("schema-registries.main.url", {"https://me:pw@r:8081/x,http://r2", "", false}),
