@@ -11,7 +11,6 @@
 namespace frazil::table {
 namespace {
 
-
 auto Corrupt(std::string_view what) { return Fail(ErrorCode::kCorruptData, "{}", what); }
 
 /// The bytes of a blob, once type and checksum are right.
