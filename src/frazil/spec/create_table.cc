@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "frazil/spec/reserved_columns.h"
+
 namespace frazil::spec {
 namespace {
 
@@ -65,6 +67,7 @@ Result<int> ParseFormatVersion(const std::string& text) {
 
 Result<std::vector<TableUpdate>> MakeCreateUpdates(const CreateTableRequest& request) {
   if (request.schema == nullptr) return Fail(ErrorCode::kInvalidArgument, "a table cannot be created without a schema");
+  FRAZIL_TRY(CheckColumnNames(*request.schema));
   std::map<std::string, std::string> properties;
   int format_version = kDefaultFormatVersion;
   for (const auto& [key, value] : request.properties) {

@@ -89,6 +89,25 @@ TEST(CreateTable, RefusesSourcesThatAreNotColumns) {
   EXPECT_THAT(Create(request), IsError(ErrorCode::kInvalidArgument, "Cannot find source column for partition field"));
 }
 
+TEST(CreateTable, RefusesColumnsThatAreCalledAsMetadataColumns) {
+  const auto with = [](Field field) {
+    CreateTableRequest request;
+    request.schema = *Schema::Make(SchemaId{0}, {std::move(field)});
+    return request;
+  };
+  const Type text = Type::Primitive(TypeId::kString);
+  for (const char* name :
+       {"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_Row_ID", "_last_updated_sequence_number"}) {
+    EXPECT_THAT(Create(with({.id = FieldId{1}, .name = name, .type = text})),
+                IsError(ErrorCode::kInvalidArgument, fmt::format("reserved for metadata: {}", name)));
+  }
+  EXPECT_THAT(Create(with({.id = FieldId{1}, .name = "row_id", .type = text})), IsOk());
+  EXPECT_THAT(
+      Create(with(
+          {.id = FieldId{1}, .name = "s", .type = Type::StructOf({{.id = FieldId{2}, .name = "_pos", .type = text}})})),
+      IsOk());
+}
+
 TEST(CreateTable, KnowsTheReservedProperties) {
   EXPECT_TRUE(IsReservedProperty("format-version"));
   EXPECT_TRUE(IsReservedProperty("current-snapshot-timestamp-ms"));

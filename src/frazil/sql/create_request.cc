@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frazil/spec/ascii.h"
+#include "frazil/spec/reserved_columns.h"
 #include "frazil/spec/single_value.h"
 #include "frazil/sql/type_text.h"
 
@@ -130,6 +131,7 @@ Result<spec::CreateTableRequest> CreateRequestOf(const statement::CreateTable& c
   }
   spec::CreateTableRequest request;
   FRAZIL_ASSIGN(request.schema, SchemaOf(create));
+  FRAZIL_TRY(spec::CheckColumnNames(*request.schema));
   FRAZIL_ASSIGN(request.partition_spec, PartitioningOf(create, *request.schema));
   request.location = create.location.value_or("");
   request.properties = create.properties;

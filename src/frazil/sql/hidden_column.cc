@@ -1,5 +1,8 @@
 #include "frazil/sql/hidden_column.h"
 
+#include <algorithm>
+
+#include "frazil/spec/ascii.h"
 #include "frazil/sql/duckdb_value.h"
 #include "frazil/sql/partition_type.h"
 
@@ -17,7 +20,10 @@ duckdb::virtual_column_map_t HiddenColumnsOf(const spec::TableMetadata& metadata
                                              bool has_deleted_rows) {
   duckdb::virtual_column_map_t columns;
   auto add = [&](HiddenColumn column, const std::string& name, LogicalType type) {
-    if (schema.FindField(name) == nullptr) columns.insert({IdOf(column), duckdb::TableColumn(name, std::move(type))});
+    // Another engine's table may have a column of that name, in any case: then it is that one.
+    const bool is_taken = std::any_of(schema.fields().begin(), schema.fields().end(),
+                                      [&](const spec::Field& field) { return spec::EqualsAnyCase(field.name, name); });
+    if (!is_taken) columns.insert({IdOf(column), duckdb::TableColumn(name, std::move(type))});
   };
   add(HiddenColumn::kFile, "_file", LogicalType::VARCHAR);
   add(HiddenColumn::kPos, "_pos", LogicalType::BIGINT);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "frazil/spec/ascii.h"
+#include "frazil/spec/reserved_columns.h"
 #include "frazil/spec/table_metadata_check.h"
 #include "frazil/table/name_mapping_update.h"
 
@@ -172,6 +173,7 @@ Result<Field> SchemaUpdate::WithFreshIds(Field field) {
 Status SchemaUpdate::AddColumn(const std::string& parent, Field field, const std::optional<ColumnPosition>& position) {
   const std::string name = parent.empty() ? field.name : parent + "." + field.name;
   const std::string plain_name = field.name;
+  if (parent.empty()) FRAZIL_TRY(spec::CheckColumnName(plain_name));
   if (field.required && spec::IsNull(field.write_default)) {
     return tl::unexpected(
         Error(ErrorCode::kInvalidArgument, fmt::format("a NOT NULL column needs a default to be added: {}", name))
@@ -277,6 +279,7 @@ Status SchemaUpdate::RenameColumn(const std::string& name, const std::string& ne
                 NameOf(*column));
   }
   if (new_name.empty()) return Fail(ErrorCode::kInvalidArgument, "a column needs a name: {}", NameOf(*column));
+  if (path.size() == 1) FRAZIL_TRY(spec::CheckColumnName(new_name));
   return EditColumn(*column, [&](std::vector<Field>& siblings, size_t index) -> Status {
     for (size_t i = 0; i < siblings.size(); ++i) {
       if (i != index && spec::EqualsAnyCase(siblings[i].name, new_name)) {

@@ -67,6 +67,19 @@ TEST(SchemaUpdate, GivesNewColumnsIdsThatWereNeverUsed) {
   EXPECT_THAT(Names(update), HasSubstr("d:24 id:1 a:21 a.b:22 a.c:23 name:2 "));
 }
 
+TEST(SchemaUpdate, RefusesNamesOfMetadataColumnsAtTheRoot) {
+  const spec::TableMetadata base = Base();
+  SchemaUpdate update(base, "db.t");
+  for (const char* name : {"_row_id", "_POS", "_file", "_deleted", "_partition", "_spec_id"}) {
+    EXPECT_THAT(update.AddColumn("", Column(0, name, TypeId::kInt), std::nullopt),
+                IsError(ErrorCode::kInvalidArgument, fmt::format("reserved for metadata: {}", name)));
+    EXPECT_THAT(update.RenameColumn("name", name), IsError(ErrorCode::kInvalidArgument, "reserved for metadata"));
+  }
+  EXPECT_EQ(Names(update), kUnchanged);
+  EXPECT_THAT(update.AddColumn("address", Column(0, "_row_id", TypeId::kInt), std::nullopt), IsOk());
+  EXPECT_THAT(update.RenameColumn("address.street", "_pos"), IsOk());
+}
+
 TEST(SchemaUpdate, AddsInsideStructsOfListsAndMaps) {
   const spec::TableMetadata base = Base();
   SchemaUpdate update(base, "db.t");
