@@ -18,6 +18,12 @@ using SchemaPointer = std::shared_ptr<const RegisteredSchema>;
 /// 408 and 429 are a server's ways to say later; 3xx is not followed.
 bool MeansLater(long status) { return status >= kFirstServerError || status == 408 || status == 429; }
 
+/// The answer is none of a registry's: a proxy whose server is away, or another server. No record is to blame for it.
+tl::unexpected<Error> NoRegistry(const std::string& what) {
+  return tl::unexpected(
+      Error(ErrorCode::kUnavailable, what).WithHint("no schema registry answers so: look at its url, and at proxies"));
+}
+
 class RegistryClient final : public SchemaRegistry {
  public:
   explicit RegistryClient(RegistryOptions options)
@@ -30,8 +36,7 @@ class RegistryClient final : public SchemaRegistry {
       const std::lock_guard lock(mutex_);
       if (const auto known = by_id_.find(id); known != by_id_.end()) return known->second;
     }
-    FRAZIL_ASSIGN(const std::string body, Ask("GET", fmt::format("/schemas/ids/{}", id), ""));
-    FRAZIL_ASSIGN(RegisteredSchema schema, ParseRegisteredSchema(body));
+    FRAZIL_ASSIGN(RegisteredSchema schema, SchemaAt(fmt::format("/schemas/ids/{}", id)));
     schema.id = id;
     return Keep(std::move(schema));
   }
@@ -48,11 +53,16 @@ class RegistryClient final : public SchemaRegistry {
   }
 
  private:
+  Result<RegisteredSchema> SchemaAt(const std::string& path) {
+    FRAZIL_ASSIGN(const std::string body, Ask("GET", path, ""));
+    auto schema = ParseRegisteredSchema(body);
+    if (!schema) return NoRegistry(schema.error().message());  // a page of somebody who answers 200 to everything
+    return schema;
+  }
   Result<SchemaPointer> Version(const std::string& subject, const std::string& version) {
-    FRAZIL_ASSIGN(const std::string body,
-                  Ask("GET", fmt::format("/subjects/{}/versions/{}", UrlEscape(subject), version), ""));
-    FRAZIL_ASSIGN(RegisteredSchema schema, ParseRegisteredSchema(body));
-    FRAZIL_ASSIGN(schema.id, ParseSchemaId(body));
+    FRAZIL_ASSIGN(RegisteredSchema schema,
+                  SchemaAt(fmt::format("/subjects/{}/versions/{}", UrlEscape(subject), version)));
+    if (schema.id == 0) return NoRegistry("the schema registry's answer has no id");
     return Keep(std::move(schema));
   }
 
@@ -91,11 +101,12 @@ class RegistryClient final : public SchemaRegistry {
     if (!said.empty()) said = ": " + said;
     const std::string what =
         fmt::format("schema registry says {} to {} {}{}", response.status, method, UrlToShow(url), said);
-    if (response.status == 404) return Fail(ErrorCode::kNotFound, "{}", what);
     if (response.status == 401 || response.status == 403) {
       return tl::unexpected(Error(ErrorCode::kUnavailable, what).WithHint(kCredentialsHint));
     }
     if (MeansLater(response.status)) return Fail(ErrorCode::kUnavailable, "{}", what);
+    if (!IsRegistryError(response.body)) return NoRegistry(what);
+    if (response.status == 404) return Fail(ErrorCode::kNotFound, "{}", what);
     return Fail(ErrorCode::kInvalidArgument, "{}", what);
   }
 
@@ -190,10 +201,14 @@ Result<RegistryOptions> ParseRegistryOptions(const std::map<std::string, std::st
 }
 
 Status JudgeRegistryAnswer(const HttpResponse& answer, const std::string& url) {
-  if (answer.status != 401 && !MeansLater(answer.status)) return {};
+  const bool is_good = answer.status >= 200 && answer.status < 300;
+  const bool answers =
+      answer.status == 403 || (is_good ? ParseRegisteredSchema(answer.body).has_value() : IsRegistryError(answer.body));
+  if (answer.status != 401 && !MeansLater(answer.status) && answers) return {};
   std::string said = ErrorMessageOf(answer.body);
   if (!said.empty()) said = ": " + said;
   const std::string what = fmt::format("schema registry says {} to GET {}{}", answer.status, UrlToShow(url), said);
+  if (answer.status != 401 && !MeansLater(answer.status)) return NoRegistry(what);
   Error error(ErrorCode::kUnavailable, what);
   return tl::unexpected(answer.status == 401 ? std::move(error).WithHint(kCredentialsHint) : std::move(error));
 }

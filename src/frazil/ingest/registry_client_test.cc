@@ -50,12 +50,24 @@ TEST(RegistryClient, AServerThatIsNotThereIsUnavailable) {
 }
 
 TEST(RegistryAnswers, WhoRefusesOneQuestionAnswers) {
-  for (const long status : {200, 302, 400, 403, 404, 422}) {
-    EXPECT_THAT(JudgeRegistryAnswer({status, "<html>"}, "http://r"), IsOk()) << status;
+  const std::string refusal = R"({"error_code": 40401, "message": "Subject 'x' not found."})";
+  for (const long status : {400, 403, 404, 422}) {
+    EXPECT_THAT(JudgeRegistryAnswer({status, refusal}, "http://r"), IsOk()) << status;
   }
+  EXPECT_THAT(JudgeRegistryAnswer({200, R"({"id": 1, "schema": "\"string\""})"}, "http://r"), IsOk());
+  EXPECT_THAT(JudgeRegistryAnswer({403, "<html>"}, "http://r"), IsOk());
   EXPECT_THAT(JudgeRegistryAnswer({401, ""}, "http://r"), IsError(ErrorCode::kUnavailable, "says 401"));
   for (const long status : {408, 429, 500, 502, 503}) {
     EXPECT_THAT(JudgeRegistryAnswer({status, ""}, "http://r"), IsError(ErrorCode::kUnavailable, "http://r")) << status;
+  }
+}
+
+TEST(RegistryAnswers, AProxyIsNoRegistry) {
+  for (const long status : {200, 302, 400, 404, 422}) {
+    for (const char* body : {"<html>", "", "{}", "[]", R"({"message": "no route"})"}) {
+      EXPECT_THAT(JudgeRegistryAnswer({status, body}, "http://r"), IsError(ErrorCode::kUnavailable, "http://r"))
+          << status << " " << body;
+    }
   }
 }
 

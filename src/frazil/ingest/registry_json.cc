@@ -21,6 +21,7 @@ std::string TextOf(const Json& json, const char* name, std::string otherwise = "
 }
 
 int64_t NumberOf(const Json& json, const char* name) {
+  if (!json.is_object()) return 0;
   const auto found = json.find(name);
   return found != json.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
@@ -63,6 +64,8 @@ Result<int32_t> ParseSchemaId(const std::string& body) {
   }
   return static_cast<int32_t>(json["id"].get<int64_t>());
 }
+
+bool IsRegistryError(const std::string& body) { return NumberOf(ParseObject(body), "error_code") != 0; }
 
 std::string ErrorMessageOf(const std::string& body) {
   const Json json = ParseObject(body);

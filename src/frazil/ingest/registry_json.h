@@ -16,5 +16,8 @@ std::string WriteSchemaJson(const RegisteredSchema& schema);
 Result<int32_t> ParseSchemaId(const std::string& body);
 /// The registry's own words for a failure, on one line and short; empty when the body has none.
 std::string ErrorMessageOf(const std::string& body);
+/// A failure as registries tell it, `{"error_code": 40403, ...}`: what a proxy or another server answers says nothing about
+/// schemas.
+bool IsRegistryError(const std::string& body);
 
 }  // namespace frazil::ingest
