@@ -199,6 +199,20 @@ pipelines:
     assert wrong.returncode == 2 and "commit.interval" in wrong.stderr and "pipelines.yaml:11" in wrong.stderr
 
 
+def test_two_pipelines_of_one_table_are_refused_however_it_is_named(home):
+    def one(name, table):
+        return (f"  {name}:\n    source: {{topic: {name}, properties.bootstrap.servers: 'nowhere.invalid:1', value.format: json}}\n"
+                f"    sink: {{table: {table}, identifier-fields: [id]}}\n")
+    config = home.folder / "pipelines.yaml"
+    for first, second in [("apps.two", "apps.two"), ("apps.two", f"{home.catalog}.apps.two")]:
+        config.write_text("version: 1\npipelines:\n" + one("a", first) + one("b", second))
+        for command in (["config", "validate"], ["run", "--bounded"]):
+            refused = home.run(*command, "-c", config, check=False)
+            assert refused.returncode == 2 and "'a' and 'b' feed the same table" in refused.stderr, command
+    config.write_text("version: 1\npipelines:\n" + one("a", "apps.two") + one("b", "apps.other"))
+    home.run("config", "validate", "-c", config)
+
+
 def test_what_flink_imports_is_valid(home):
     for config in sorted((ROOT / "tests" / "fixtures" / "flink").glob("*.yaml")):
         done = home.run("config", "validate", "-c", config)

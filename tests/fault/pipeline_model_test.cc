@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "frazil/ingest/verify.h"
 #include "tests/support/pipeline_world.h"
 
 namespace frazil::test {
@@ -90,6 +91,79 @@ TEST(PipelineModel, AKeyThatMovesToAnotherPartitionStaysOneRow) {
     EXPECT_THAT(world.Rows(), ElementsAre(Pair(1, last)));
     EXPECT_EQ(world.RowIds().at(1), 0);
     EXPECT_THAT(Violations(world.Table()), ::testing::IsEmpty());
+  });
+}
+
+/// The topic gets more partitions, and keys go on in the new ones: the newest record of a key counts, however the topic is
+/// read, wherever batches are cut, and whenever a process begins.
+TEST(PipelineModel, TheNewestRecordOfAKeyCountsWhenItsTopicGrows) {
+  ForSeeds([](std::mt19937_64& random) {
+    const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
+    PipelineWorld world({.num_partitions = static_cast<int32_t>(1 + below(2))});
+    std::map<int64_t, int32_t> partition_of;
+    std::map<int64_t, std::string> expected;
+    const int64_t num_records = 20 + below(60);
+    const int64_t grows_at = below(static_cast<uint64_t>(num_records));
+    ingest::PipelineOptions options = world.BoundedOptions();
+    options.commit_max_records = 1 + below(20);
+    const auto run = [&] {
+      world.topic->set_max_poll(static_cast<size_t>(1 + below(20)));
+      ASSERT_THAT(world.Run(options), IsOk());
+    };
+    for (int64_t i = 0; i < num_records; ++i) {
+      if (i == grows_at) {
+        world.topic->AddPartition();
+        // As hashes do: some keys move, and only to the new one.
+        for (auto& [id, partition] : partition_of) {
+          if (below(2) == 0) partition = world.topic->num_partitions() - 1;
+        }
+      }
+      const int64_t id = below(8);
+      const auto [partition, is_new] = partition_of.try_emplace(
+          id, static_cast<int32_t>(below(static_cast<uint64_t>(world.topic->num_partitions()))));
+      const std::string value = fmt::format("v{}", i);
+      if (below(6) == 0) {
+        world.topic->AppendTo(partition->second, id, std::nullopt);
+        expected.erase(id);
+      } else {
+        world.topic->AppendTo(partition->second, id, value);
+        expected[id] = value;
+      }
+      if (below(30) == 0) run();
+    }
+    run();
+    EXPECT_EQ(world.Rows(), expected);
+    EXPECT_THAT(Violations(world.Table()), ::testing::IsEmpty());
+    const table::Table table = world.Table();
+    FakeRecordSource source(world.topic, *world.clock);
+    FakeRecordDecoder decoder(table.metadata()->schema());
+    ASSERT_OK_AND_ASSIGN(const ingest::VerifyReport report,
+                         ingest::VerifyTable(table, source, decoder, {.pipeline_id = PipelineWorld::kId}));
+    EXPECT_TRUE(report.is_equal());
+  });
+}
+
+/// In one batch keys may go wherever they like.
+TEST(PipelineModel, ABatchTakesTheNewestRecordOfAKeyOfSeveralPartitions) {
+  ForSeeds([](std::mt19937_64& random) {
+    PipelineWorld world({.num_partitions = 3});
+    std::map<int64_t, std::string> expected;
+    for (int i = 0; i < 30; ++i) {
+      const auto id = static_cast<int64_t>(random() % 4);
+      const auto partition = static_cast<int32_t>(random() % 3);
+      const std::string value = fmt::format("v{}", i);
+      if (random() % 6 == 0) {
+        world.topic->AppendTo(partition, id, std::nullopt);
+        expected.erase(id);
+      } else {
+        world.topic->AppendTo(partition, id, value);
+        expected[id] = value;
+      }
+    }
+    ASSERT_THAT(world.Run(), IsOk());
+    EXPECT_EQ(world.status->commits, 1);
+    EXPECT_EQ(world.Rows(), expected);
+    EXPECT_THAT(world.notices, ::testing::Contains(::testing::HasSubstr("records in several partitions")));
   });
 }
 

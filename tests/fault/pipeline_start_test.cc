@@ -415,6 +415,21 @@ TEST_F(UpgradeTest, IsRefusedWithoutTheFlag) {
   EXPECT_EQ(world_.Table().metadata()->format_version, 2);
 }
 
+TEST_F(UpgradeTest, AStartThatIsRefusedLeavesTheTableAsItWas) {
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{1, "a", ""}}, *world_.clock), IsOk());
+  const std::string before = world_.Table().metadata_location();
+  PipelineOptions options = world_.BoundedOptions();
+  options.upgrade_table = true;
+  options.startup.kind = Kind::kGroupOffsets;  // of a group that nobody committed for
+  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kInvalidArgument, "no group offset"));
+  EXPECT_EQ(world_.Table().metadata_location(), before);
+  options.startup.kind = Kind::kEarliest;
+  options.identifier_fields = {"no such column"};
+  EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kInvalidArgument, "no such column"));
+  EXPECT_EQ(world_.Table().metadata_location(), before);
+}
+
 TEST_F(UpgradeTest, KeepsTheIdsThatOldRowsGet) {
   table::Table table = world_.Table();
   ASSERT_THAT(index::ForeignInsert(table, {{1, "a", ""}, {2, "b", ""}, {3, "c", ""}}, *world_.clock), IsOk());

@@ -77,6 +77,55 @@ TEST_F(ResyncTest, DoesNothingButRenewTheMarkerWhereNothingDiffers) {
   world_.ExpectComplete();
 }
 
+TEST_F(ResyncTest, RowsOfOtherPipelinesStayUnlessToldOtherwise) {
+  const auto second = std::make_shared<FakeTopic>(1);
+  second->Recreate();  // another topic id
+  second->AppendTo(0, 9999, "of the other");
+  ingest::PipelineOptions options = world_.BoundedOptions();
+  options.id = "second";
+  ingest::Pipeline pipeline(world_.Table(), std::make_unique<FakeRecordSource>(second, *world_.clock),
+                            std::make_unique<FakeRecordDecoder>(world_.Table().metadata()->schema()), nullptr, options);
+  ASSERT_THAT(pipeline.Run(), IsOk());
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignInsert(table, {{2, "back", "x"}}, *world_.clock), IsOk());
+  ASSERT_OK_AND_ASSIGN(const ResyncReport report, Resync());
+  EXPECT_EQ(report.deletes, 1);  // 2, which the topic deleted
+  EXPECT_EQ(report.rows_left, 1);
+  EXPECT_THAT(report.other_writers, ElementsAre("second"));
+  EXPECT_TRUE(world_.Rows().contains(9999));
+  ASSERT_OK_AND_ASSIGN(const ResyncReport forced, Resync({.delete_extra = true}));
+  EXPECT_EQ(forced.rows_left, 0);
+  EXPECT_FALSE(world_.Rows().contains(9999));
+}
+
+TEST_F(ResyncTest, OfAKeyInSeveralPartitionsTheNewestRecordIsWritten) {
+  world_.topic->AddPartition();
+  for (int64_t id = 1; id <= 40; ++id) world_.topic->AppendTo(2, id, "new");
+  ASSERT_THAT(world_.Run(), IsOk());
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignDelete(table, {7, 8}, *world_.clock), IsOk());
+  ASSERT_THAT(index::ForeignInsert(table, {{8, "planted", "x"}}, *world_.clock), IsOk());
+  ASSERT_OK_AND_ASSIGN(const ResyncReport report, Resync());
+  EXPECT_EQ(report.upserts, 2);
+  const std::map<int64_t, std::string> rows = world_.Rows();
+  EXPECT_EQ(rows.size(), 40u);
+  for (const auto& [id, value] : rows) EXPECT_EQ(value, "new") << id;
+}
+
+TEST_F(ResyncTest, RefusesAKeyWhoseLastRecordTimestampsDoNotTell) {
+  world_.topic->AddPartition();
+  for (int32_t partition = 0; partition < 3; ++partition) {
+    world_.topic->AppendTo(partition, 60, "of " + std::to_string(partition), 1'800'000'000'000);
+  }
+  ASSERT_THAT(world_.Run(), IsOk());
+  EXPECT_EQ(world_.Rows().at(60), "of 2");
+  ASSERT_THAT(Resync(), IsOk());  // it is as the rule says: nothing to repair
+  table::Table table = world_.Table();
+  ASSERT_THAT(index::ForeignDelete(table, {60}, *world_.clock), IsOk());
+  EXPECT_THAT(Resync(), IsError(ErrorCode::kFenced, "timestamps do not tell which is the last: id=60"));
+  EXPECT_FALSE(world_.Rows().contains(60));
+}
+
 TEST_F(ResyncTest, RemovesRowsThatAreThereTwice) {
   table::Table table = world_.Table();
   ASSERT_THAT(index::ForeignInsert(table, {{5, "v5", "x"}, {6, "other", "y"}}, *world_.clock), IsOk());

@@ -101,6 +101,16 @@ def test_takes_over_where_flink_stood(home, broker, registry, flink):
     assert refused.returncode == 1, refused.stderr
     assert "--upgrade-table" in refused.stderr
     assert home.metadata(TABLE)["format-version"] == 2
+    # A group that nobody committed for, misspelt perhaps: refused, and the table is as it was.
+    before = home.metadata_location(TABLE)
+    other = write_config(home, {"user-kv": pipeline(
+        topic, registry, TABLE, source={"properties.group.id": group + "x", "scan.startup.mode": "group-offsets"},
+        sink={"columns": {"app_id": "insight_id"}, "create-if-missing": False, "partition-by": []})})
+    assert home.run("run", "-c", other, "--bounded", "--upgrade-table", check=False).returncode != 0
+    assert home.metadata_location(TABLE) == before
+    config = write_config(home, {"user-kv": pipeline(
+        topic, registry, TABLE, source={"properties.group.id": group, "scan.startup.mode": "group-offsets"},
+        sink={"columns": {"app_id": "insight_id"}, "create-if-missing": False, "partition-by": []})})
 
     done = home.run("run", "-c", config, "--bounded", "--upgrade-table", "-o", "json")
     assert json.loads(done.stdout.splitlines()[-1])["pipelines"][0]["records"] == 230

@@ -64,3 +64,14 @@ def test_keys_that_retention_took_are_not_judged(home, topic, broker, config):
 def test_a_table_without_a_pipeline_is_said(home, config):
     done = home.run("verify", "apps.other", "-c", config, check=False)
     assert done.returncode == 1 and "no configured pipeline feeds the table" in done.stderr
+
+
+def test_a_topic_that_was_made_anew_is_refused_as_by_a_run(home, topic, broker, config):
+    broker.delete_topic(topic.topic)
+    broker.create_topic(topic.topic, partitions=2)
+    topic.upsert((n % 3, n, "k", "of the new topic") for n in range(1000))
+    done = home.run("verify", TABLE, "-c", config, check=False)
+    assert done.returncode == 3 and "topic-id was" in done.stderr
+    done = home.run("pipeline", "list", "-c", config, "-o", "json", check=False)
+    (row,) = json.loads(done.stdout)["pipelines"]
+    assert done.returncode == 10 and row["is_stale"] and "topic-id was" in row["reason"]

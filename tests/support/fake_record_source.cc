@@ -17,11 +17,11 @@ int32_t FakeTopic::PartitionOf(int64_t id) const {
   return static_cast<int32_t>(id % static_cast<int64_t>(partitions_.size()));
 }
 
-int64_t FakeTopic::AppendRecord(int32_t partition, Record record) {
+int64_t FakeTopic::AppendRecord(int32_t partition, Record record, std::optional<int64_t> timestamp_ms) {
   const std::lock_guard lock(mutex_);
   Partition& to = partitions_[static_cast<size_t>(partition)];
   record.offset = to.end++;
-  record.timestamp_ms = now_ms_++;
+  record.timestamp_ms = timestamp_ms ? *timestamp_ms : now_ms_++;
   to.records.push_back(std::make_shared<const Record>(std::move(record)));
   return to.end - 1;
 }
@@ -37,6 +37,13 @@ int64_t FakeTopic::Append(const Change& change) {
 
 int64_t FakeTopic::AppendText(int32_t partition, const std::string& value) {
   return AppendRecord(partition, {.offset = 0, .timestamp_ms = 0, .key = "", .value = value, .change = {}});
+}
+
+int64_t FakeTopic::AppendTo(int32_t partition, int64_t id, const std::optional<std::string>& value,
+                            std::optional<int64_t> timestamp_ms) {
+  Record record{.offset = 0, .timestamp_ms = 0, .key = std::to_string(id), .value = {}, .change = {}};
+  if (value) record.value = fmt::format("{{\"op\": \"u\", \"id\": {}, \"value\": \"{}\"}}", id, *value);
+  return AppendRecord(partition, std::move(record), timestamp_ms);
 }
 
 void FakeTopic::AppendGap(int32_t partition, int64_t count) {

@@ -28,6 +28,9 @@ class FakeTopic {
   int64_t Append(const Change& change);
   /// A value that is taken as it is: poison, or what a decoder understands.
   int64_t AppendText(int32_t partition, const std::string& value);
+  /// A value of key `id`, in any partition; without `timestamp_ms` a moment after the last one.
+  int64_t AppendTo(int32_t partition, int64_t id, const std::optional<std::string>& value,
+                   std::optional<int64_t> timestamp_ms = {});
   /// Offsets that hold no record: control records, aborted data.
   void AppendGap(int32_t partition, int64_t count);
   void AddPartition();
@@ -67,7 +70,7 @@ class FakeTopic {
     int64_t log_start = 0;
     int64_t end = 0;
   };
-  int64_t AppendRecord(int32_t partition, Record record);
+  int64_t AppendRecord(int32_t partition, Record record, std::optional<int64_t> timestamp_ms = {});
 
   mutable std::mutex mutex_;
   std::vector<Partition> partitions_;

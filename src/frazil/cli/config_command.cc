@@ -84,7 +84,8 @@ Result<ExitCode> ValidateConfig(Context& context) {
     ++wrong;
   }
   if (wrong > 0) return ExitCode::kUsage;
-  if (const auto all = service::ReadPipelineConfigs(config->values(), config->CatalogNames()); !all) {
+  const std::string default_catalog = context.default_catalog_name().value_or("");
+  if (const auto all = service::ReadPipelineConfigs(config->values(), config->CatalogNames(), default_catalog); !all) {
     fmt::print(stderr, "{}\n", ErrorLine(all.error()));
     return ExitCode::kUsage;
   }

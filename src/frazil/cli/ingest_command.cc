@@ -171,7 +171,8 @@ Result<ExitCode> RunIngest(Context& context, const IngestOptions& options) {
     return tl::unexpected(can_create ? std::move(error).WithHint("--create makes it") : std::move(error));
   }
   table::Table table = *std::move(loaded);
-  FRAZIL_TRY(ingest::EnsureIdentifierFields(table, options.identifier_fields));
+  FRAZIL_TRY(ingest::SchemaWithIdentifierFields(table, options.identifier_fields));
+  ingest_options.identifier_fields = options.identifier_fields;
 
   FRAZIL_ASSIGN(const int threads, context.threads());
   FRAZIL_ASSIGN(ingest_options.budget, context.budget());

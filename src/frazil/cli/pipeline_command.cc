@@ -23,6 +23,7 @@ struct PipelineCommandOptions {
   std::string id;
   std::string to;
   std::string from;
+  bool delete_extra = false;
 };
 
 Result<service::PipelineResources> ResourcesFor(Context& context) {
@@ -40,7 +41,9 @@ Result<std::vector<service::PipelineRow>> RowsOf(Context& context) {
     if (rows || rows.error().code() != ErrorCode::kUnavailable) return rows;
   }
   FRAZIL_ASSIGN(const Config* config, context.config());
-  FRAZIL_ASSIGN(const auto configs, service::ReadPipelineConfigs(config->values(), config->CatalogNames()));
+  FRAZIL_ASSIGN(const std::string default_catalog, context.default_catalog_name());
+  FRAZIL_ASSIGN(const auto configs,
+                service::ReadPipelineConfigs(config->values(), config->CatalogNames(), default_catalog));
   FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
   std::vector<service::PipelineRow> rows;
   for (const service::PipelineConfig& pipeline : configs) {
@@ -163,7 +166,7 @@ Result<ExitCode> Resync(Context& context, const PipelineCommandOptions& options)
   FRAZIL_ASSIGN(const service::PipelineConfig config, ConfiguredPipeline(context, options.id));
   FRAZIL_TRY(CheckNotRunning(context, options.id));
   FRAZIL_ASSIGN(const service::PipelineResources resources, ResourcesFor(context));
-  return ResyncPipeline(context, config, resources);
+  return ResyncPipeline(context, config, resources, options.delete_extra);
 }
 
 }  // namespace
@@ -201,7 +204,10 @@ void AddPipelineCommand(CLI::App& program, Action& action) {
       ->add_option("--from", options->from, "Name of the other one in the table's marker")
       ->required();
   add_named("resync", "Make the table equal to its topic: repair rows that differ, delete keys that the topic lacks",
-            Resync);
+            Resync)
+      ->add_flag(
+          "--delete-extra", options->delete_extra,
+          "Rows whose keys the topic has no record of go even if other pipelines or frazil ingest write to the table");
   command->footer(
       "pause, resume and drain talk to the running process (http.listen); list and show ask table and broker when "
       "none\n"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "frazil/cli/comparison_progress.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/json_text.h"
@@ -24,7 +26,7 @@ std::string OffsetsText(const ingest::SourcePositions& positions) {
 }  // namespace
 
 Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig& config,
-                                const service::PipelineResources& resources) {
+                                const service::PipelineResources& resources, bool delete_extra) {
   FRAZIL_ASSIGN(const OutputFormat format,
                 ParseOutputFormat(context.options().output.empty() ? "none" : context.options().output));
   FRAZIL_ASSIGN(const Config* settings, context.config());
@@ -50,6 +52,7 @@ Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig&
                                .memory_bytes = budget->limit_bytes() / 4,
                                .commit_max_bytes = std::min(config.commit_max_bytes, budget->limit_bytes() / 8),
                                .temp_directory = TempDirectory(*settings),
+                               .delete_extra = delete_extra,
                                .stop = &interrupt.stop(),
                                .on_progress = [&](const ingest::ComparisonProgress& progress) {
                                  line.Update(ComparisonProgressText(progress, line.is_json()));
@@ -64,9 +67,15 @@ Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig&
   if (format == OutputFormat::kJson || format == OutputFormat::kJsonLines) {
     fmt::print(
         "{{\"pipeline\":{},\"records\":{},\"poison\":{},\"keys\":{},\"upserts\":{},\"deletes\":{},"
-        "\"rows_without_key\":{}}}\n",
+        "\"rows_without_key\":{},\"rows_left\":{}}}\n",
         JsonString(config.id), report->records, report->poison, report->keys, report->upserts, report->deletes,
-        report->rows_without_key);
+        report->rows_without_key, report->rows_left);
+  }
+  if (report->rows_left > 0) {
+    context.Say(
+        fmt::format("{} rows stay whose keys the topic has no record of: they may be of {}; --delete-extra deletes "
+                    "them for good",
+                    FormatCount(report->rows_left), fmt::join(report->other_writers, ", ")));
   }
   if (report->rows_without_key > 0) {
     context.Say(fmt::format("{} rows stay whose key is null", FormatCount(report->rows_without_key)));

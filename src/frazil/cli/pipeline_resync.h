@@ -6,8 +6,8 @@
 
 namespace frazil::cli {
 
-/// `frazil pipeline resync`: ingest::ResyncTable with the configured source, and what it did for people or as JSON.
+/// `frazil pipeline resync`, with --delete-extra or without: ingest::ResyncTable with the configured source, and what it did for people or as JSON.
 Result<ExitCode> ResyncPipeline(Context& context, const service::PipelineConfig& config,
-                                const service::PipelineResources& resources);
+                                const service::PipelineResources& resources, bool delete_extra);
 
 }  // namespace frazil::cli

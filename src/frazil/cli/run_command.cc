@@ -37,9 +37,10 @@ struct RunOptions {
 };
 
 /// The pipelines that were named, or all.
-Result<std::vector<service::PipelineConfig>> ChosenPipelines(const Config& config, const RunOptions& options) {
+Result<std::vector<service::PipelineConfig>> ChosenPipelines(const Config& config, const std::string& default_catalog,
+                                                             const RunOptions& options) {
   FRAZIL_ASSIGN(std::vector<service::PipelineConfig> all,
-                service::ReadPipelineConfigs(config.values(), config.CatalogNames()));
+                service::ReadPipelineConfigs(config.values(), config.CatalogNames(), default_catalog));
   if (all.empty()) {
     return tl::unexpected(Error(ErrorCode::kInvalidArgument, "no pipelines are configured")
                               .WithHint("-c FILE with a section pipelines, see examples/user_kv.yaml"));
@@ -202,7 +203,7 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   FRAZIL_ASSIGN(const std::chrono::milliseconds drain, ParseDuration(options.drain_timeout));
   context.ConfigureLog(LogLevel::kInfo);
   FRAZIL_ASSIGN(const Config* config, context.config());
-  const auto configs = ChosenPipelines(*config, options);
+  const auto configs = ChosenPipelines(*config, context.default_catalog_name().value_or(""), options);
   if (!configs) {
     fmt::print(stderr, "{}\n", ErrorLine(configs.error()));
     return ExitCode::kUsage;

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include "frazil/cli/commands.h"
 #include "frazil/cli/comparison_progress.h"
 #include "frazil/cli/interrupt.h"
@@ -37,7 +39,8 @@ const char* KindName(VerifyDifference::Kind kind) {
 Result<service::PipelineConfig> PipelineOf(Context& context, const VerifyCommandOptions& options) {
   FRAZIL_ASSIGN(const Config* config, context.config());
   FRAZIL_ASSIGN(const std::string default_catalog, context.default_catalog_name());
-  FRAZIL_ASSIGN(const auto all, service::ReadPipelineConfigs(config->values(), config->CatalogNames()));
+  FRAZIL_ASSIGN(const auto all,
+                service::ReadPipelineConfigs(config->values(), config->CatalogNames(), default_catalog));
   for (const service::PipelineConfig& pipeline : all) {
     const std::string name = pipeline.table.ToString();
     const std::string full = (pipeline.catalog.empty() ? default_catalog : pipeline.catalog) + "." + name;
@@ -61,9 +64,9 @@ std::string SummaryJson(const VerifyReport& report) {
   }
   return fmt::format(
       "{{\"is_equal\":{},\"snapshot_id\":{},\"offsets\":{{{}}},\"records\":{},\"poison\":{},\"keys\":{},\"rows\":{},"
-      "\"rows_not_judged\":{},\"missing\":{},\"extra\":{},\"different\":{},\"differences\":[{}]}}",
+      "\"rows_not_judged\":{},\"moved_keys\":{},\"missing\":{},\"extra\":{},\"different\":{},\"differences\":[{}]}}",
       report.is_equal(), report.snapshot_id.value(), offsets, report.records, report.poison, report.keys, report.rows,
-      report.rows_not_judged, report.missing, report.extra, report.different, differences);
+      report.rows_not_judged, report.moved_keys, report.missing, report.extra, report.different, differences);
 }
 
 void PrintReport(Context& context, const VerifyReport& report, OutputFormat format) {
@@ -84,6 +87,14 @@ void PrintReport(Context& context, const VerifyReport& report, OutputFormat form
   if (report.rows_not_judged > 0) {
     context.Say(fmt::format("{} rows are not judged: the topic no longer has records of their keys",
                             FormatCount(report.rows_not_judged)));
+  }
+  if (report.moved_keys > 0) {
+    context.Say(fmt::format("{} keys have records in several partitions: the newest by timestamp counts",
+                            FormatCount(report.moved_keys)));
+  }
+  if (report.extra > 0 && !report.other_writers.empty()) {
+    context.Say(
+        fmt::format("extra rows may be of others that write to this table: {}", fmt::join(report.other_writers, ", ")));
   }
   if (report.poison > 0) context.Say(fmt::format("{} records cannot be taken", FormatCount(report.poison)));
   context.Say(
@@ -107,12 +118,14 @@ Result<ExitCode> Verify(Context& context, const VerifyCommandOptions& options) {
   InterruptGuard interrupt;
   ProgressLine line(ProgressModeOf(context.options()));
   FRAZIL_ASSIGN(const Config* settings, context.config());
+  FRAZIL_ASSIGN(Executor* const executor, context.executor());
   const auto report = ingest::VerifyTable(table, *source, *decoder,
                                           {.pipeline_id = config.id,
                                            .sample_keys = options.sample,
                                            .memory_bytes = budget->limit_bytes() / 4,
                                            .temp_directory = TempDirectory(*settings),
                                            .max_listed = options.limit,
+                                           .executor = executor,
                                            .stop = &interrupt.stop(),
                                            .on_progress = [&](const ingest::ComparisonProgress& progress) {
                                              line.Update(ComparisonProgressText(progress, line.is_json()));

@@ -90,9 +90,15 @@ Result<std::unique_ptr<FolderLock>> FolderLock::Take(const std::string& folder) 
     struct flock wish = WholeFile();
     if (::fcntl(fd, F_OFD_SETLK, &wish) != 0) {
       if (errno != EAGAIN && errno != EACCES) return tl::unexpected(io::SystemError(errno, "cannot lock file", path));
-      return tl::unexpected(
-          Error(ErrorCode::kFenced, fmt::format("the key index is in use by {}: {}", HolderText(fd), folder))
-              .WithHint("it is free when that process ends"));
+      const std::string holder = HolderText(fd);
+      if (holder.starts_with(fmt::format("process {} (", ::getpid()))) {
+        return tl::unexpected(
+            Error(ErrorCode::kFenced,
+                  fmt::format("the key index is in use by another pipeline of this process: {}", folder))
+                .WithHint("one pipeline feeds a table: give the other one its own"));
+      }
+      return tl::unexpected(Error(ErrorCode::kFenced, fmt::format("the key index is in use by {}: {}", holder, folder))
+                                .WithHint("it is free when that process ends; one pipeline feeds a table"));
     }
     // Somebody may have deleted the folder between our opening and locking: then we hold the lock of nothing.
     if (!IsSameFile(fd, path)) continue;

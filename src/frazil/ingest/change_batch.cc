@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include <arrow/api.h>
@@ -53,9 +54,27 @@ void SortByKey(std::vector<HashedRow>& rows) {
   }
 }
 
+/// The last row of a key whose rows, in ascending order, come from several partitions.
+uint32_t NewestRow(std::span<const HashedRow> rows, const RowOrigins& origins) {
+  std::vector<LastOfPartition> lasts;
+  for (const HashedRow& one : rows) {
+    const LastOfPartition last{
+        .partition = origins.partitions[one.row], .timestamp_ms = origins.timestamps_ms[one.row], .row = one.row};
+    const auto known = std::find_if(lasts.begin(), lasts.end(),
+                                    [&](const LastOfPartition& other) { return other.partition == last.partition; });
+    if (known == lasts.end()) {
+      lasts.push_back(last);
+    } else {
+      *known = last;
+    }
+  }
+  return static_cast<uint32_t>(std::max_element(lasts.begin(), lasts.end())->row);
+}
+
 }  // namespace
 
-std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds) {
+std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds,
+                                    const RowOrigins& origins, int64_t* num_moved) {
   std::vector<HashedRow> rows;
   rows.reserve(hashes.size());
   for (size_t row = 0; row < hashes.size(); ++row) {
@@ -66,14 +85,27 @@ std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std
   const auto is_same_key = [](const HashedRow& a, const HashedRow& b) { return a.high == b.high && a.low == b.low; };
   std::vector<KeyChange> changes;
   changes.reserve(rows.size());
+  size_t first = 0;  // of the key
+  bool is_moved = false;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (i == 0 || !is_same_key(rows[i - 1], rows[i])) changes.push_back({.hash = {rows[i].high, rows[i].low}});
+    if (i == 0 || !is_same_key(rows[i - 1], rows[i])) {
+      changes.push_back({.hash = {rows[i].high, rows[i].low}});
+      first = i;
+      is_moved = false;
+    } else if (!origins.empty()) {
+      is_moved = is_moved || origins.partitions[rows[i - 1].row] != origins.partitions[rows[i].row];
+    }
     KeyChange& change = changes.back();
     if (kinds[rows[i].row] == ChangeKind::kUpsert) {
       change.last_row = rows[i].row;
     } else {
       change.last_row = -1;
       change.cleared = true;
+    }
+    if (is_moved && (i + 1 == rows.size() || !is_same_key(rows[i], rows[i + 1]))) {
+      const uint32_t newest = NewestRow({rows.data() + first, i + 1 - first}, origins);
+      change.last_row = kinds[newest] == ChangeKind::kUpsert ? static_cast<int64_t>(newest) : -1;
+      if (num_moved != nullptr) ++*num_moved;
     }
   }
   return changes;
@@ -89,7 +121,7 @@ Result<CollapsedBatch> Collapse(const ChangeBatch& batch, const spec::Schema& sc
   }
   CollapsedBatch collapsed;
   FRAZIL_ASSIGN(collapsed.hash_of_row, key.HashRows(key_columns));
-  collapsed.changes = CollapseRows(collapsed.hash_of_row, batch.kinds);
+  collapsed.changes = CollapseRows(collapsed.hash_of_row, batch.kinds, batch.origins, &collapsed.num_moved);
   return collapsed;
 }
 

@@ -32,6 +32,32 @@ struct OffsetRange {
 /// By partition. A source without partitions (a file) has partition 0 alone.
 using OffsetRanges = std::map<int32_t, OffsetRange>;
 
+/// Where the rows of a batch come from, by row. Empty: all from one partition.
+struct RowOrigins {
+  std::vector<int32_t> partitions;
+  std::vector<int64_t> timestamps_ms;  ///< kNoTimestamp: the record has none
+
+  static constexpr int64_t kNoTimestamp = INT64_MIN;
+  void Add(int32_t partition, std::optional<int64_t> timestamp_ms) {
+    partitions.push_back(partition);
+    timestamps_ms.push_back(timestamp_ms.value_or(kNoTimestamp));
+  }
+  bool empty() const { return partitions.empty(); }
+  size_t size() const { return partitions.size(); }
+};
+
+/// A partition's last record of a key. Where a key lies in several partitions (the topic got more of them), offsets say
+/// nothing and the newest of these counts.
+struct LastOfPartition {
+  int32_t partition = 0;
+  int64_t timestamp_ms = RowOrigins::kNoTimestamp;
+  int64_t row = 0;
+  /// Of equal times the higher partition counts: it is the one that came later.
+  bool operator<(const LastOfPartition& other) const {
+    return timestamp_ms != other.timestamp_ms ? timestamp_ms < other.timestamp_ms : partition < other.partition;
+  }
+};
+
 /// Some records of a source in their order, as columns: the frozen change buffer.
 ///
 /// `rows` has the table's columns; of a tombstone only the identifier fields mean something. What stands below `kinds`
@@ -39,6 +65,7 @@ using OffsetRanges = std::map<int32_t, OffsetRange>;
 struct ChangeBatch {
   std::shared_ptr<arrow::RecordBatch> rows;
   std::vector<ChangeKind> kinds;  ///< by row
+  RowOrigins origins;
   OffsetRanges ranges;
   std::optional<int64_t> valid_through_ms;  ///< every record up to this time is in the table or in the batch
   std::vector<int32_t> key_schema_ids;      ///< of the registry, for the marker
@@ -62,12 +89,16 @@ struct KeyChange {
 struct CollapsedBatch {
   std::vector<KeyChange> changes;   ///< one a key, ascending by hash
   std::vector<Hash96> hash_of_row;  ///< by row of the batch
+  int64_t num_moved = 0;            ///< keys with records of several partitions
 };
 
 /// Where batches are cut changes nothing.
 Result<CollapsedBatch> Collapse(const ChangeBatch& batch, const spec::Schema& schema, const index::CanonicalKey& key);
 
-/// The rule itself: `hashes` and `kinds` by row.
-std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds);
+/// The rule itself: `hashes` and `kinds` by row. A key's last change is the one with the highest offset; where its records
+/// come from several partitions, the newest of the partitions' last ones (LastOfPartition). `num_moved`: such keys; may be
+/// null.
+std::vector<KeyChange> CollapseRows(const std::vector<Hash96>& hashes, const std::vector<ChangeKind>& kinds,
+                                    const RowOrigins& origins = {}, int64_t* num_moved = nullptr);
 
 }  // namespace frazil::ingest

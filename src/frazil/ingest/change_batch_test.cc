@@ -190,5 +190,41 @@ TEST(Collapse, GivesTheSameForRandomCutsOfLongSequences) {
   }
 }
 
+/// Partition and time of each row of one key, and which one must count.
+TEST(CollapseRows, OfSeveralPartitionsTheNewestOfTheirLastRecordsCounts) {
+  struct Row {
+    int32_t partition;
+    std::optional<int64_t> time;
+    ChangeKind kind = ChangeKind::kUpsert;
+  };
+  const auto collapse = [](const std::vector<Row>& rows) {
+    RowOrigins origins;
+    std::vector<ChangeKind> kinds;
+    for (const Row& row : rows) {
+      origins.Add(row.partition, row.time);
+      kinds.push_back(row.kind);
+    }
+    return CollapseRows(std::vector<Hash96>(rows.size(), Hash96{1, 2}), kinds, origins).at(0);
+  };
+  EXPECT_EQ(collapse({{0, 9}, {1, 5}}).last_row, 0);
+  EXPECT_EQ(collapse({{1, 5}, {0, 9}, {1, 6}, {0, 8}}).last_row, 3);  // inside a partition offsets count, not times
+  EXPECT_EQ(collapse({{2, 7}, {1, 7}}).last_row, 0);                  // of equal times the higher partition
+  EXPECT_EQ(collapse({{0, 1}, {1, std::nullopt}}).last_row, 0);
+  EXPECT_EQ(collapse({{3, 9}, {3, 5}}).last_row, 1);
+  const KeyChange deleted = collapse({{1, 9, ChangeKind::kTombstone}, {0, 5}});
+  EXPECT_EQ(deleted.last_row, -1);
+  const KeyChange back = collapse({{0, 9}, {1, 5, ChangeKind::kTombstone}});
+  EXPECT_EQ(back.last_row, 0);
+  EXPECT_TRUE(back.cleared);
+  int64_t num_moved = 0;
+  RowOrigins origins;
+  for (const int32_t partition : {0, 1, 0, 0, 1, 1}) origins.Add(partition, partition);
+  const Hash96 a{1, 0};
+  const Hash96 b{2, 0};
+  const Hash96 c{3, 0};
+  CollapseRows({a, b, b, a, c, a}, std::vector<ChangeKind>(6, ChangeKind::kUpsert), origins, &num_moved);
+  EXPECT_EQ(num_moved, 2);  // a and b
+}
+
 }  // namespace
 }  // namespace frazil::ingest

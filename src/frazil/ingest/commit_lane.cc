@@ -89,6 +89,7 @@ Result<CommitLane::Done> CommitLane::Commit(FrozenBatch& frozen) {
     FRAZIL_ASSIGN(collapsed, Collapse(frozen.batch, *frozen.schema, *started_.key));
   }
   Done done;
+  done.num_moved_keys = collapsed.num_moved;
   for (const auto& [partition, range] : frozen.batch.ranges) {
     done.committed[partition] = {.next = range.end, .leader_epoch = range.leader_epoch};
   }

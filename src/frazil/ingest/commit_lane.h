@@ -51,6 +51,7 @@ class CommitLane {
   struct Done {
     SourcePositions committed;
     BatchCommit::Sizes sizes;
+    int64_t num_moved_keys = 0;  ///< with records of several partitions
   };
   Result<Done> Take();
   bool must_start_again() const { return must_start_again_; }

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "frazil/ingest/batch_commit.h"
+#include "frazil/ingest/identifier_fields.h"
 #include "frazil/ingest/start_commit.h"
 #include "frazil/ingest/start_index.h"
 
@@ -48,10 +49,7 @@ class FileIngest {
 
  private:
   Status Start() {
-    FRAZIL_TRY(PrepareFormat(table_, false, "deletion vectors need version 3", clock_, {}));
-    schema_ = table_.metadata()->schema();
-    FRAZIL_ASSIGN(started_, OpenStartIndex(table_, index_options_, clock_));
-
+    FRAZIL_TRY(CheckFormat(table_, "deletion vectors need version 3"));
     FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table_, spec::kMainBranch));
     const bool is_in_property = effective.property && effective.property->marker.pipelines.contains(pipeline_.id);
     const std::string hint =
@@ -63,6 +61,13 @@ class FileIngest {
     if (start.next() > 0) Notice(fmt::format("going on after {} committed records of {}", start.next(), pipeline_.id));
     source_.StopOn(options_.stop);
     FRAZIL_TRY(source_.SkipTo(start.next()));
+    // All was checked: a run that is refused leaves the table as it was.
+    if (!options_.identifier_fields.empty()) {
+      FRAZIL_TRY(EnsureIdentifierFields(table_, options_.identifier_fields, clock_));
+    }
+    FRAZIL_TRY(PrepareFormat(table_, clock_, {}));
+    schema_ = table_.metadata()->schema();
+    FRAZIL_ASSIGN(started_, OpenStartIndex(table_, index_options_, clock_));
     if (start.is_reset) {
       PipelineProgress progress;
       progress.next[kPartition] = {.next = start.next(), .leader_epoch = {}};

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "frazil/base/clock.h"
 #include "frazil/base/executor.h"
@@ -40,6 +41,8 @@ struct IngestProgress {
 
 struct FileIngestOptions {
   JsonDecoderOptions decoder;
+  /// What becomes the table's identifier fields when it has none (EnsureIdentifierFields); empty: it has them.
+  std::vector<std::string> identifier_fields;
   int64_t commit_every = 100'000;  ///< records a commit; memory may cut earlier
   PoisonPolicy on_poison = PoisonPolicy::kFail;
   ResetOffsets reset_offsets = ResetOffsets::kRefuse;

@@ -56,6 +56,10 @@ Result<spec::SchemaPtr> WithIdentifierFields(const spec::TableMetadata& metadata
 
 }  // namespace
 
+Result<spec::SchemaPtr> SchemaWithIdentifierFields(const table::Table& table, const std::vector<std::string>& names) {
+  return WithIdentifierFields(*table.metadata(), names);
+}
+
 Status EnsureIdentifierFields(table::Table& table, const std::vector<std::string>& names, Clock& clock) {
   FRAZIL_ASSIGN(const spec::SchemaPtr schema, WithIdentifierFields(*table.metadata(), names));
   if (schema == table.metadata()->schema()) return {};

@@ -5,6 +5,8 @@
 namespace frazil::ingest {
 namespace {
 
+constexpr int64_t kOriginBytes = sizeof(int32_t) + sizeof(int64_t);
+
 /// Rows are there once as they were decoded and once in the order they are written in.
 constexpr int64_t kCopiesOfRows = 2;
 
@@ -16,6 +18,7 @@ Status OpenBatch::Begin(const SourcePositions& positions, spec::SchemaPtr schema
   FRAZIL_TRY(decoder_.UseSchema(schema));
   schema_ = std::move(schema);
   schema_change_.reset();
+  origins_ = {};
   partitions_.clear();
   last_ = nullptr;
   memory_ = {};
@@ -64,7 +67,8 @@ void OpenBatch::UseSchema(spec::SchemaPtr schema, std::optional<SchemaChange> ch
 
 Status OpenBatch::Reserve() {
   if (budget_ == nullptr) return {};
-  const int64_t wanted = decoder_.buffered_bytes() * kCopiesOfRows;
+  const int64_t wanted =
+      decoder_.buffered_bytes() * kCopiesOfRows + static_cast<int64_t>(origins_.size()) * kOriginBytes;
   if (wanted <= memory_.bytes()) return {};
   if (memory_.bytes() > 0) return memory_.Resize(wanted);
   FRAZIL_ASSIGN(memory_, budget_->Reserve(wanted, "records that are not committed yet"));
@@ -89,6 +93,14 @@ std::optional<int64_t> OpenBatch::oldest_timestamp_ms() const {
   return oldest_timestamp_ms_;
 }
 
+std::map<int32_t, int64_t> OpenBatch::newest_timestamps() const {
+  std::map<int32_t, int64_t> newest;
+  for (const auto& [number, partition] : partitions_) {
+    if (partition.newest_timestamp_ms) newest[number] = *partition.newest_timestamp_ms;
+  }
+  return newest;
+}
+
 std::optional<int64_t> OpenBatch::ReadThrough(const std::map<int32_t, PartitionBounds>& ends) const {
   std::optional<int64_t> oldest_lagging;
   std::optional<int64_t> newest;
@@ -108,6 +120,7 @@ std::optional<int64_t> OpenBatch::ReadThrough(const std::map<int32_t, PartitionB
 Result<FrozenBatch> OpenBatch::Freeze(const std::map<int32_t, PartitionBounds>& ends) {
   FrozenBatch frozen;
   FRAZIL_ASSIGN(frozen.batch, decoder_.Finish());
+  frozen.batch.origins = std::exchange(origins_, {});
   frozen.batch.valid_through_ms = ReadThrough(ends);
   frozen.oldest_timestamp_ms = oldest_timestamp_ms();
   oldest_timestamp_ms_ = INT64_MAX;

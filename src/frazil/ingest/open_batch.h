@@ -35,8 +35,13 @@ class OpenBatch {
   /// Partitions that appeared meanwhile.
   void AddPartitions(const SourcePositions& positions);
 
-  /// The record was decoded, or passed over as poison.
+  /// The record was passed over as poison.
   void Passed(const SourceRecord& record);
+  /// It was decoded into a row.
+  void PassedRow(const SourceRecord& record) {
+    origins_.Add(record.partition, record.timestamp_ms);
+    Passed(record);
+  }
   /// Everything polled was passed: gaps behind the last records are covered too.
   void PassedAll(const SourcePositions& positions);
 
@@ -59,6 +64,9 @@ class OpenBatch {
   std::optional<int64_t> ReadThrough(const std::map<int32_t, PartitionBounds>& ends) const;
   const spec::SchemaPtr& schema() const { return schema_; }
 
+  /// The newest of each partition's records since Begin(); without those that have shown none.
+  std::map<int32_t, int64_t> newest_timestamps() const;
+
   /// Freezes it; the next one begins where it ends. `ends`: how far the source goes, to tell which partitions lag; empty:
   /// not known.
   Result<FrozenBatch> Freeze(const std::map<int32_t, PartitionBounds>& ends);
@@ -74,6 +82,7 @@ class OpenBatch {
     std::optional<RecordProof> last_record;
   };
   std::map<int32_t, Partition> partitions_;
+  RowOrigins origins_;
   bool keeps_proofs_ = false;
   int32_t last_partition_ = -1;  ///< records come in runs of one partition
   Partition* last_ = nullptr;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "frazil/base/log.h"
+#include "frazil/ingest/identifier_fields.h"
 #include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/pipeline_impl.h"
 #include "frazil/ingest/pipeline_start.h"
@@ -145,21 +146,17 @@ Status Pipeline::Impl::Start() {
 
 Status Pipeline::Impl::StartOnce() {
   FRAZIL_TRY(table_.Refresh());
-  FRAZIL_TRY(PrepareFormat(table_, options_.upgrade_table,
-                           "with --upgrade-table it becomes version 3, which older engines cannot read", clock_,
-                           [this](const std::string& line) { Notice(line); }));
-  FRAZIL_TRY(TakeLease());
-  const spec::SchemaPtr schema = table_.metadata()->schema();
-  if (started_.index == nullptr || !HasSameKey(*schema, *started_.key)) {
-    started_ = {};
-    was_followed_ = false;
-    FRAZIL_ASSIGN(started_, OpenStartIndex(table_, index_options_, clock_));
-  }
+  if (!options_.upgrade_table) FRAZIL_TRY(CheckFormat(table_, kUpgradeTableHint));
   FRAZIL_ASSIGN(const PipelineStart start, StartPipeline(table_, *source_, pipeline_,
                                                          {.startup = options_.startup,
                                                           .reset_offsets = options_.reset_offsets,
-                                                          .on_notice = index_options_.on_notice},
+                                                          .on_notice = index_options_.on_notice,
+                                                          .prepare_table = [this] { return PrepareTable(); }},
                                                          clock_));
+  const spec::SchemaPtr schema = table_.metadata()->schema();
+  if (!HasSameKey(*schema, *started_.key)) {
+    return Fail(ErrorCode::kCommitConflict, "the identifier fields of {} changed meanwhile", table_.name().ToString());
+  }
   if (was_followed_) {
     FRAZIL_TRY(started_.index->FollowTo(table_, table_.metadata()->current_snapshot(), {}));
   } else {
@@ -177,7 +174,8 @@ Status Pipeline::Impl::StartOnce() {
   }
   lane_.Forget();
   FRAZIL_TRY(batch_.Begin(start.positions, schema, !pipeline_.source.contains("topic-id")));
-  FRAZIL_TRY(source_->Assign(start.positions));
+  FRAZIL_TRY(late_.Begin(*source_, start.positions, bounds_));
+  FRAZIL_TRY(source_->Assign(late_.Open(start.positions)));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
   looked_at_bounds_ms_ = looked_at_property_ms_ = looked_for_partitions_ms_ = clock_.NowMs();
@@ -191,6 +189,19 @@ Status Pipeline::Impl::StartOnce() {
     status.commit_interval_ms = schedule_.interval().count();
   });
   ShowBuffer();
+  return {};
+}
+
+Status Pipeline::Impl::PrepareTable() {
+  if (!options_.identifier_fields.empty()) {
+    FRAZIL_TRY(EnsureIdentifierFields(table_, options_.identifier_fields, clock_));
+  }
+  FRAZIL_TRY(PrepareFormat(table_, clock_, index_options_.on_notice));
+  FRAZIL_TRY(TakeLease());
+  if (started_.index != nullptr && HasSameKey(*table_.metadata()->schema(), *started_.key)) return {};
+  started_ = {};
+  was_followed_ = false;
+  FRAZIL_ASSIGN(started_, OpenStartIndex(table_, index_options_, clock_));
   return {};
 }
 

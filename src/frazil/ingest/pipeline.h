@@ -46,6 +46,8 @@ struct PipelineOptions {
   StartupMode startup;
   ResetOffsets reset_offsets = ResetOffsets::kRefuse;
   Dedupe dedupe = Dedupe::kRefuse;
+  /// What becomes the table's identifier fields when it has none (EnsureIdentifierFields); empty: it has them.
+  std::vector<std::string> identifier_fields;
   bool upgrade_table = false;  ///< a v2 table becomes v3 (take-over from Flink); else refused with that hint
   PoisonRule poison;
   /// Freshness target of other engines; at least 10 s. Stretched while a commit would write more than 5 times as many

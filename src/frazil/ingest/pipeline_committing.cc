@@ -1,5 +1,7 @@
 #include "frazil/ingest/pipeline_impl.h"
 
+#include <utility>
+
 #include "frazil/base/log.h"
 
 namespace frazil::ingest {
@@ -97,6 +99,12 @@ Status Pipeline::Impl::Settle() {
   schedule_.Committed(done.sizes.row_bytes, done.sizes.vector_bytes);
   board_.Change([&](PipelineStatus& status) { status.commit_interval_ms = schedule_.interval().count(); });
   if (done.sizes.struck_out_landed > 0) Notice(StruckOutText(done.sizes.struck_out_landed));
+  if (done.num_moved_keys > 0 && !std::exchange(told_of_moved_keys_, true)) {
+    Notice(
+        fmt::format("{} keys have records in several partitions of {}, where only timestamps order them: the newest "
+                    "counts, and frazil verify tells whether the table has it",
+                    done.num_moved_keys, source_->description()));
+  }
   FRAZIL_TRY(LookAfterLanding());
   if (poll_wait_) return {};  // the next commit tells it
   if (const Status stored = source_->StoreCommitted(done.committed); !stored) {

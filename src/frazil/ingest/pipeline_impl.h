@@ -14,6 +14,7 @@
 #include "frazil/ingest/commit_lane.h"
 #include "frazil/ingest/commit_schedule.h"
 #include "frazil/ingest/landing_drain.h"
+#include "frazil/ingest/late_partitions.h"
 #include "frazil/ingest/open_batch.h"
 #include "frazil/ingest/pipeline.h"
 #include "frazil/ingest/pipeline_control.h"
@@ -46,6 +47,8 @@ class Pipeline::Impl {
   Status RunFromStart();
   Status Start();
   Status StartOnce();
+  /// What the table has to be like; changes it.
+  Status PrepareTable();
   Status WaitPaused();
   Result<std::unique_ptr<table::WriterLease>> NewLease() const;
   /// Of a paused pipeline: what waits for it; not known, while the source does not answer.
@@ -82,6 +85,7 @@ class Pipeline::Impl {
   Result<bool> IsAtEnd();
   Status KeepHouse();
   Status LookAtBounds();
+  Status ReleaseLatePartitions();
   void ShowBuffer();
 
   // Committing.
@@ -122,6 +126,8 @@ class Pipeline::Impl {
   std::mutex notice_mutex_;
 
   std::map<int32_t, PartitionBounds> bounds_;  ///< as last seen
+  LatePartitions late_;
+  bool told_of_moved_keys_ = false;
   std::map<int32_t, int64_t> bounded_ends_;
   bool is_first_start_ = true;
   bool was_followed_ = false;

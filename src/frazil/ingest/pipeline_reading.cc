@@ -91,7 +91,12 @@ Status Pipeline::Impl::TakeRecords(std::span<const SourceRecord> records) {
   if (!batch_.has_progress()) progress_since_ms_ = clock_.NowMs();
   batch_.PassedAll(PositionsToCover());
   if (num_taken > 0) ShowBuffer();
-  return {};
+  return ReleaseLatePartitions();
+}
+
+Status Pipeline::Impl::ReleaseLatePartitions() {
+  if (late_.empty() || !late_.Release(batch_.next(), batch_.newest_timestamps())) return {};
+  return Patiently(WaitLoop::Until::kStop, [this] { return source_->Assign(late_.Open(batch_.next())); });
 }
 
 Status Pipeline::Impl::TakeEach(std::span<const SourceRecord> records, int64_t& num_taken, int64_t& bytes) {
@@ -122,7 +127,7 @@ size_t Pipeline::Impl::DecodeRows(std::span<const SourceRecord> records, Result<
     if (!IsBeyondEnd(record)) {
       outcome = decoder_->Decode(record);
       if (!outcome || *outcome != Decoded::kRow) return num_passed;
-      batch_.Passed(record);
+      batch_.PassedRow(record);
       bytes += static_cast<int64_t>((record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0));
     }
     ++num_passed;
@@ -151,7 +156,7 @@ Status Pipeline::Impl::TakeRecord(const SourceRecord& record, Result<Decoded> de
       continue;
     }
     switch (*decoded) {
-      case Decoded::kRow: batch_.Passed(record); return {};
+      case Decoded::kRow: batch_.PassedRow(record); return {};
       case Decoded::kPoison: return TakePoison(record, decoder_->why());
       case Decoded::kNeedsSchema: break;
     }
@@ -286,7 +291,10 @@ Status Pipeline::Impl::LookAtBounds() {
   batch_.AddPartitions(added);
   if (lane_.is_busy()) FRAZIL_TRY(AwaitLane(false));  // the marker's number of partitions belongs to it
   pipeline_.num_partitions = static_cast<int32_t>(bounds_.size());
-  return Patiently(WaitLoop::Until::kStop, [this] { return source_->Assign(batch_.next()); });
+  return Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+    FRAZIL_TRY(late_.Add(*source_, added, batch_.next(), bounds_));
+    return source_->Assign(late_.Open(batch_.next()));
+  });
 }
 
 void Pipeline::Impl::ShowBuffer() {

@@ -208,8 +208,16 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
   }
   FRAZIL_TRY(CheckWithinLog(result.positions, bounds, pipeline, source.description()));
   const auto marker = effective.marker.pipelines.find(pipeline.id);
+  if (marker != effective.marker.pipelines.end() && marker->second.num_partitions &&
+      *marker->second.num_partitions < pipeline.num_partitions) {
+    notice(
+        fmt::format("{} has {} partitions now, {} when the table was written last: keys may have moved, and their "
+                    "records are ordered by timestamp",
+                    source.description(), *pipeline.num_partitions, *marker->second.num_partitions));
+  }
   FRAZIL_TRY(CheckTombstones(source, marker == effective.marker.pipelines.end() ? nullptr : &marker->second,
                              result.positions, bounds, pipeline.id, clock, notice));
+  if (options.prepare_table) FRAZIL_TRY(options.prepare_table());
   if (start.is_new || start.is_reset) {
     Status committed = CommitStart(table, pipeline, ProgressOf(result.positions), clock);
     if (!committed && committed.error().code() == ErrorCode::kFenced) {

@@ -19,6 +19,8 @@ struct PipelineStartOptions {
   StartupMode startup;
   ResetOffsets reset_offsets = ResetOffsets::kRefuse;
   std::function<void(const std::string&)> on_notice;  ///< may be empty
+  /// Called when everything was checked and before the table is changed: a refused start leaves it as it was. May be empty.
+  std::function<Status()> prepare_table;
 };
 
 struct PipelineStart {

@@ -51,6 +51,7 @@ class Resync {
   Status Evolve();
   Status Take(const KeyDifference& difference);
   Status TakePoison(const SourceRecord& record, const std::string& why);
+  Status OrderUnproven(const KeyDifference& difference) const;
   Status Gather();
   Status Commit(const SourcePositions& end);
 
@@ -83,6 +84,9 @@ Status Resync::Prepare() {
             .WithHint("frazil run --upgrade-table takes it over first"));
   }
   FRAZIL_ASSIGN(report_.before, PositionsInTable(table_, options_.pipeline_id));
+  if (!options_.delete_extra) {
+    FRAZIL_ASSIGN(report_.other_writers, OtherWriters(table_, options_.pipeline_id));
+  }
   FRAZIL_ASSIGN(pipeline_.source, source_.Identity());
   FRAZIL_TRY(CheckSameSource(table_, source_, pipeline_));
   FRAZIL_ASSIGN(const auto bounds, source_.Bounds());
@@ -116,6 +120,7 @@ Status Resync::Compare() {
                       .sample_keys = 0,
                       .memory_bytes = options_.memory_bytes,
                       .temp_directory = options_.temp_directory,
+                      .executor = options_.index.executor,
                       .stop = options_.stop,
                       .on_progress = options_.on_progress,
                       .on_poison = [this](const auto& record, const auto& why) { return TakePoison(record, why); },
@@ -143,6 +148,21 @@ Status Resync::Evolve() {
           .WithHint("run the command again"));
 }
 
+Status Resync::OrderUnproven(const KeyDifference& difference) const {
+  std::string key;
+  for (const spec::FieldId id : started_.key->field_ids()) {
+    const std::string& name = schema_->FindField(id)->name;
+    const auto value = difference.changes->GetColumnByName(name)->GetScalar(difference.change);
+    key += fmt::format("{}{}={}", key.empty() ? "" : ", ", name, value.ok() ? (*value)->ToString() : "?");
+  }
+  return tl::unexpected(
+      Error(ErrorCode::kFenced,
+            fmt::format("a key has records in several partitions of {} whose timestamps do not tell "
+                        "which is the last: {}",
+                        source_.description(), key))
+          .WithHint("write the key's right value to the topic once more, then run the command again"));
+}
+
 Status Resync::TakePoison(const SourceRecord& record, const std::string& why) {
   const auto passed = report_.before.find(record.partition);
   if (passed != report_.before.end() && record.offset < passed->second.next) return {};
@@ -158,6 +178,11 @@ Status Resync::Take(const KeyDifference& difference) {
     ++report_.rows_without_key;
     return {};
   }
+  if (difference.wanted == Wanted::kNever && !report_.other_writers.empty()) {
+    ++report_.rows_left;
+    return {};
+  }
+  if (difference.is_order_unproven) return OrderUnproven(difference);
   const bool is_upsert = difference.wanted == Wanted::kValue;
   const bool has_change = difference.change >= 0;
   PickedRows& picked = has_change ? changes_ : rows_;

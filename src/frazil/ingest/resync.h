@@ -29,6 +29,8 @@ struct ResyncOptions {
   int64_t memory_bytes = int64_t{256} << 20;     ///< for the comparison
   int64_t commit_max_bytes = int64_t{64} << 20;  ///< of repaired rows
   std::string temp_directory;                    ///< empty: the system's
+  /// Rows whose key the source has no record of go even where others write to the table, too (OtherWriters()).
+  bool delete_extra = false;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const ComparisonProgress&)> on_progress;  ///< may be empty
 };
@@ -40,12 +42,14 @@ struct ResyncReport {
   int64_t upserts = 0;           ///< rows that were missing or different
   int64_t deletes = 0;           ///< keys that the source deleted or does not have
   int64_t rows_without_key = 0;  ///< cannot be addressed; they stay
+  int64_t rows_left = 0;         ///< the source has no record of their keys; they stay, since they may be of others
+  std::vector<std::string> other_writers;
   SourcePositions before;
   SourcePositions after;
 };
 
 /// Makes a table equal to its source as that is now (ingest.md rule 15): the last value of every key that the source has, and
-/// no other key. For compacted topics whose tombstones were missed. Rows are written only where they differ, so readers
+/// no other key, unless others write to the table. For compacted topics whose tombstones were missed. Rows are written only where they differ, so readers
 /// never see older values, and row ids stay.
 ///
 /// The whole source is read, in bounded memory. Repairs go in commits that are allowed only where the table still stands
@@ -53,7 +57,8 @@ struct ResyncReport {
 /// the old offsets, or the same call begins anew. The pipeline must not run meanwhile: it would be fenced, or this.
 ///
 /// kFenced: the source lacks records before its beginning, so that keys without a record may be rows whose records retention
-/// took; it is another source than the table's; the table moved. kInvalidArgument: the table has no progress of the pipeline.
+/// took; it is another source than the table's; the table moved; a key that needs repair has records in several partitions
+/// whose timestamps do not tell which is the last. kInvalidArgument: the table has no progress of the pipeline.
 /// Errors of source, decoder and commits besides.
 Result<ResyncReport> ResyncTable(table::Table& table, RecordSource& source, RecordDecoder& decoder,
                                  const ResyncOptions& options, Clock& clock);

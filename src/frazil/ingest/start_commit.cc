@@ -1,6 +1,7 @@
 #include "frazil/ingest/start_commit.h"
 
 #include "frazil/base/version.h"
+#include "frazil/spec/ascii.h"
 #include "frazil/table/marker.h"
 #include "frazil/table/snapshot_change.h"
 
@@ -47,6 +48,21 @@ class EmptyChange : public table::SnapshotChange {
   }
 };
 
+/// Row ids go into data files under their names.
+Status CheckLineageNames(const table::Table& table) {
+  for (const spec::Field& field : table.metadata()->schema()->fields()) {
+    if (!spec::EqualsAnyCase(field.name, spec::kRowIdColumn) &&
+        !spec::EqualsAnyCase(field.name, spec::kLastUpdatedSequenceNumberColumn)) {
+      continue;
+    }
+    return tl::unexpected(Error(ErrorCode::kNotSupported,
+                                fmt::format("upserts into a table with a column that is called as row lineage: {}: {}",
+                                            field.name, table.name().ToString()))
+                              .WithHint("ALTER TABLE ... RENAME COLUMN gives it another name"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status AssignRowIds(table::Table& table, Clock& clock) {
@@ -57,15 +73,18 @@ Status AssignRowIds(table::Table& table, Clock& clock) {
   return {};
 }
 
-Status PrepareFormat(table::Table& table, bool upgrade, const std::string& upgrade_hint, Clock& clock,
-                     const std::function<void(const std::string&)>& on_notice) {
+Status CheckFormat(const table::Table& table, const std::string& upgrade_hint) {
   const int version = table.metadata()->format_version;
-  if (version >= kVersionWithVectors) return AssignRowIds(table, clock);
-  if (!upgrade) {
-    return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
-                                                                      version, table.name().ToString()))
-                              .WithHint(upgrade_hint));
-  }
+  FRAZIL_TRY(CheckLineageNames(table));
+  if (version >= kVersionWithVectors) return {};
+  return tl::unexpected(Error(ErrorCode::kNotSupported, fmt::format("upserts into a table of format version {}: {}",
+                                                                    version, table.name().ToString()))
+                            .WithHint(upgrade_hint));
+}
+
+Status PrepareFormat(table::Table& table, Clock& clock, const std::function<void(const std::string&)>& on_notice) {
+  FRAZIL_TRY(CheckLineageNames(table));
+  if (table.metadata()->format_version >= kVersionWithVectors) return AssignRowIds(table, clock);
   FRAZIL_TRY(table::CommitUpdates(
       table,
       [](const spec::TableMetadata& base) -> Result<std::vector<spec::TableUpdate>> {

@@ -17,10 +17,14 @@ namespace frazil::ingest {
 Status CommitStart(table::Table& table, const PipelineIdentity& pipeline, const PipelineProgress& progress,
                    Clock& clock);
 
-/// Makes sure that vectors can be written: format version 3, and row ids for all rows there are. With `upgrade` an older
-/// table is upgraded (ingest.md rule 3, spec section 5.6); else kNotSupported with `upgrade_hint`. `on_notice` may be empty.
-Status PrepareFormat(table::Table& table, bool upgrade, const std::string& upgrade_hint, Clock& clock,
-                     const std::function<void(const std::string&)>& on_notice);
+inline constexpr char kUpgradeTableHint[] =
+    "with --upgrade-table it becomes version 3, which older engines cannot read";
+
+/// kNotSupported with `upgrade_hint` where vectors cannot be written: before format version 3.
+Status CheckFormat(const table::Table& table, const std::string& upgrade_hint);
+/// Makes sure that vectors can be written: format version 3, and row ids for all rows there are. An older table is upgraded
+/// (ingest.md rule 3, spec section 5.6). `on_notice` may be empty.
+Status PrepareFormat(table::Table& table, Clock& clock, const std::function<void(const std::string&)>& on_notice);
 
 /// Gives the rows of a table that was upgraded from version 2 their ids, before the first upsert could replace one that
 /// has none and lose it (ingest.md rule 3): an empty snapshot, whose manifest list assigns them (spec section 5.6).

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include <arrow/api.h>
 
@@ -13,6 +15,7 @@
 #include "frazil/scan/equality_deletes.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/table/scan_planner.h"
+#include "frazil/write/gather.h"
 
 namespace frazil::ingest {
 namespace {
@@ -20,7 +23,9 @@ namespace {
 using Kind = KeyDifference::Kind;
 using Wanted = KeyDifference::Wanted;
 
-constexpr char kDeletedColumn[] = "$deleted";  // no column of a table can be called that and have another meaning here
+// Beside the table's columns, behind them. What they are called does not matter: they are found by number.
+constexpr const char* kChangeColumns[] = {"$deleted", "$partition", "$timestamp"};
+enum ChangeColumn { kDeleted, kPartition, kTimestamp, kNumChangeColumns };
 
 /// What is decoded before it is divided: enough rows a bucket to be worth a batch.
 constexpr int64_t kDecodeBytes = int64_t{32} << 20;
@@ -51,6 +56,35 @@ class KeySample {
   std::set<Hash96> keys_;
 };
 
+/// Of one key, the last record of each partition, rows of a batch each.
+struct LastChange {
+  LastOfPartition last;  ///< the one that counts
+  std::vector<LastOfPartition> others;
+
+  void Take(const LastOfPartition& record) {
+    if (record.partition == last.partition) {
+      last = record;
+    } else {
+      const auto known = std::find_if(others.begin(), others.end(),
+                                      [&](const auto& other) { return other.partition == record.partition; });
+      if (known == others.end()) {
+        others.push_back(record);
+      } else {
+        *known = record;
+      }
+    }
+    if (others.empty()) return;
+    const auto newest = std::max_element(others.begin(), others.end());
+    if (last < *newest) std::swap(last, *newest);
+  }
+  bool is_order_unproven() const {
+    return std::any_of(others.begin(), others.end(), [this](const LastOfPartition& other) {
+      return other.timestamp_ms == last.timestamp_ms || other.timestamp_ms == RowOrigins::kNoTimestamp;
+    });
+  }
+};
+using LastChanges = std::unordered_map<Hash96, LastChange, HashOfHash>;
+
 class Comparison {
  public:
   Comparison(const table::Table& table, RecordSource& source, RecordDecoder& decoder, const ComparisonOptions& options)
@@ -65,10 +99,7 @@ class Comparison {
     FRAZIL_TRY(ReadSource());
     if (report_.needs_schema) return std::move(report_);
     FRAZIL_TRY(ReadTable());
-    for (size_t bucket = 0; bucket < VerifyBuckets::kNumBuckets; ++bucket) {
-      FRAZIL_TRY(CheckStop());
-      FRAZIL_TRY(CompareBucket(bucket));
-    }
+    FRAZIL_TRY(CompareBuckets());
     return std::move(report_);
   }
 
@@ -76,10 +107,25 @@ class Comparison {
   Status FindStart();
   Status ReadSource();
   Status DivideChanges();
+  Status Divide(const ChangeBatch& batch);
+  Status AwaitDivided();
   Status ReadTable();
-  Status CompareBucket(size_t bucket);
-  Status CompareKey(const std::shared_ptr<arrow::RecordBatch>& changes, int64_t change,
-                    const std::shared_ptr<arrow::RecordBatch>& rows, const std::vector<int64_t>& of_key);
+  Result<bool> IsPoisonAfterAll(const SourceRecord& record);
+  Status TakePoison(const SourceRecord& record, const std::string& why);
+  Status CompareBuckets();
+
+  /// Of one bucket, made on any thread.
+  struct Bucket {
+    std::vector<KeyDifference> differences;
+    int64_t keys = 0;
+    int64_t moved_keys = 0;
+    int64_t rows = 0;
+    int64_t rows_not_judged = 0;
+  };
+  Result<Bucket> CompareBucket(size_t number);
+  Result<std::shared_ptr<arrow::RecordBatch>> ReadChanges(size_t bucket, LastChanges& last_changes);
+  static void CompareKey(const KeyDifference& found, const std::vector<int64_t>& of_key,
+                         const arrow::BooleanArray& deleted, std::vector<KeyDifference>& differences);
 
   Status CheckStop() const {
     if (options_.stop == nullptr || !*options_.stop) return {};
@@ -101,10 +147,12 @@ class Comparison {
   std::optional<index::CanonicalKey> key_;
   SourcePositions start_;
   bool is_history_whole_ = true;  ///< the source begins at 0: a key that it does not have never was
+  RowOrigins origins_;            ///< of what the decoder holds
   std::unique_ptr<VerifyBuckets> changes_;
   std::unique_ptr<VerifyBuckets> rows_;
   ComparisonProgress progress_;
   ComparisonReport report_;
+  std::future<Status> dividing_;  // last: it is waited for before what it uses goes
 };
 
 /// Where the source begins.
@@ -142,15 +190,15 @@ Status Comparison::ReadSource() {
         report_.newest_timestamp_ms = std::max(report_.newest_timestamp_ms.value_or(INT64_MIN), *record.timestamp_ms);
       }
       FRAZIL_ASSIGN(const Decoded decoded, decoder_.Decode(record));
-      if (decoded == Decoded::kPoison) {
-        ++report_.poison;
-        if (options_.on_poison) FRAZIL_TRY(options_.on_poison(record, decoder_.why()));
-      }
+      if (decoded == Decoded::kRow) origins_.Add(record.partition, record.timestamp_ms);
+      if (decoded == Decoded::kPoison) FRAZIL_TRY(TakePoison(record, decoder_.why()));
       if (decoded == Decoded::kNeedsSchema) {
+        FRAZIL_ASSIGN(const bool is_poison, IsPoisonAfterAll(record));
+        if (is_poison) continue;
         report_.needs_schema = fmt::format("partition {}, offset {}", record.partition, record.offset);
         return {};
       }
-      if (decoder_.buffered_bytes() >= std::min(kDecodeBytes, options_.memory_bytes)) FRAZIL_TRY(DivideChanges());
+      if (decoder_.buffered_bytes() >= std::min(kDecodeBytes, options_.memory_bytes / 4)) FRAZIL_TRY(DivideChanges());
     }
     progress_.records = report_.records;
     ReportProgress();
@@ -159,16 +207,44 @@ Status Comparison::ReadSource() {
       if (end != options_.end.end() && position.next >= end->second.next) pending.erase(partition);
     }
   }
-  return DivideChanges();
+  FRAZIL_TRY(DivideChanges());
+  return AwaitDivided();
 }
 
+Status Comparison::TakePoison(const SourceRecord& record, const std::string& why) {
+  ++report_.poison;
+  return options_.on_poison ? options_.on_poison(record, why) : Status();
+}
+
+/// A record whose schema the table cannot have: what the pipeline made of it, too (Pipeline::Impl::Evolve).
+Result<bool> Comparison::IsPoisonAfterAll(const SourceRecord& record) {
+  const auto wanted = decoder_.WantedUpdates(*table_.metadata());
+  if (wanted) return false;
+  if (wanted.error().code() != ErrorCode::kInvalidArgument) return tl::unexpected(wanted.error());
+  FRAZIL_TRY(TakePoison(record, wanted.error().ToString()));
+  return true;
+}
+
+/// What was decoded goes into its buckets, on another thread where there is one, while decoding goes on.
 Status Comparison::DivideChanges() {
+  FRAZIL_TRY(AwaitDivided());
   if (decoder_.num_rows() == 0 && changes_) return {};
-  FRAZIL_ASSIGN(const ChangeBatch batch, decoder_.Finish());
+  FRAZIL_ASSIGN(ChangeBatch batch, decoder_.Finish());
+  batch.origins = std::exchange(origins_, {});
+  if (options_.executor == nullptr || options_.executor->num_threads() < 2) return Divide(batch);
+  dividing_ = std::async(std::launch::async, [this, batch = std::move(batch)] { return Divide(batch); });
+  return {};
+}
+
+Status Comparison::AwaitDivided() { return dividing_.valid() ? dividing_.get() : Status(); }
+
+Status Comparison::Divide(const ChangeBatch& batch) {
   std::vector<bool> has_no_key;
   FRAZIL_ASSIGN(const std::vector<Hash96> hashes, HashesOf(*batch.rows, has_no_key));
   std::vector<int> bucket_of(hashes.size(), -1);
   arrow::BooleanBuilder deleted;
+  arrow::Int32Builder partitions;
+  arrow::Int64Builder timestamps;
   for (size_t row = 0; row < hashes.size(); ++row) {
     if (!deleted.Append(batch.kinds[row] == ChangeKind::kTombstone).ok()) {
       return Fail(ErrorCode::kResourceExhausted, "out of memory while comparing");
@@ -176,15 +252,23 @@ Status Comparison::DivideChanges() {
     if (batch.kinds[row] == ChangeKind::kPoison || !sample_.Learn(hashes[row])) continue;
     bucket_of[row] = static_cast<int>(VerifyBuckets::BucketOf(hashes[row]));
   }
-  const auto flags = deleted.Finish();
-  const auto with_flags =
-      batch.rows->AddColumn(batch.rows->num_columns(), arrow::field(kDeletedColumn, arrow::boolean()), *flags);
-  if (!with_flags.ok()) return Fail(ErrorCode::kInternal, "cannot compare: {}", with_flags.status().message());
-  if (!changes_) {
-    changes_ =
-        std::make_unique<VerifyBuckets>((*with_flags)->schema(), options_.memory_bytes / 2, options_.temp_directory);
+  if (!partitions.AppendValues(batch.origins.partitions).ok() ||
+      !timestamps.AppendValues(batch.origins.timestamps_ms).ok()) {
+    return Fail(ErrorCode::kResourceExhausted, "out of memory while comparing");
   }
-  return changes_->Add(**with_flags, bucket_of);
+  std::vector<std::shared_ptr<arrow::Array>> columns = batch.rows->columns();
+  arrow::FieldVector fields = batch.rows->schema()->fields();
+  for (const auto& column : {deleted.Finish(), partitions.Finish(), timestamps.Finish()}) {
+    if (!column.ok()) return Fail(ErrorCode::kResourceExhausted, "out of memory while comparing");
+    fields.push_back(arrow::field(kChangeColumns[fields.size() - static_cast<size_t>(batch.rows->num_columns())],
+                                  (*column)->type()));
+    columns.push_back(*column);
+  }
+  const auto changes = arrow::RecordBatch::Make(arrow::schema(fields), batch.rows->num_rows(), std::move(columns));
+  if (!changes_) {
+    changes_ = std::make_unique<VerifyBuckets>(changes->schema(), options_.memory_bytes / 2, options_.temp_directory);
+  }
+  return changes_->Add(*changes, bucket_of);
 }
 
 Status Comparison::ReadTable() {
@@ -222,68 +306,164 @@ Status Comparison::ReadTable() {
   return {};
 }
 
-Status Comparison::CompareBucket(size_t bucket) {
-  FRAZIL_ASSIGN(const auto changes, changes_->Take(bucket));
-  std::vector<bool> has_no_key;
-  FRAZIL_ASSIGN(const std::vector<Hash96> change_hashes, HashesOf(*changes, has_no_key));
-  std::unordered_map<Hash96, int64_t, HashOfHash> last_change;
-  for (size_t i = 0; i < change_hashes.size(); ++i) {
-    if (sample_.Has(change_hashes[i])) last_change[change_hashes[i]] = static_cast<int64_t>(i);
-  }
-
-  std::shared_ptr<arrow::RecordBatch> rows;
-  std::unordered_map<Hash96, std::vector<int64_t>, HashOfHash> rows_of;
-  if (rows_) {
-    FRAZIL_ASSIGN(rows, rows_->Take(bucket));
-    FRAZIL_ASSIGN(const std::vector<Hash96> row_hashes, HashesOf(*rows, has_no_key));
-    for (size_t i = 0; i < row_hashes.size(); ++i) {
-      const auto row = static_cast<int64_t>(i);
-      if (last_change.contains(row_hashes[i])) {
-        rows_of[row_hashes[i]].push_back(row);
-        ++report_.rows;
-      } else if (is_history_whole_) {
-        ++report_.rows;
-        FRAZIL_TRY(Tell({.kind = Kind::kExtra, .wanted = Wanted::kNever, .rows = rows, .row = row, .num_rows = 1}));
-      } else {
-        ++report_.rows_not_judged;
-      }
+/// As many buckets at a time as there are threads; told is in the buckets' order.
+Status Comparison::CompareBuckets() {
+  const auto at_once = static_cast<size_t>(options_.executor == nullptr ? 1 : options_.executor->num_threads());
+  for (size_t begin = 0; begin < VerifyBuckets::kNumBuckets; begin += at_once) {
+    FRAZIL_TRY(CheckStop());
+    std::vector<Bucket> buckets(std::min(at_once, VerifyBuckets::kNumBuckets - begin));
+    FRAZIL_TRY(ParallelFor(options_.executor, buckets.size(), [&](size_t i) -> Status {
+      FRAZIL_ASSIGN(buckets[i], CompareBucket(begin + i));
+      return {};
+    }));
+    for (const Bucket& bucket : buckets) {
+      report_.keys += bucket.keys;
+      report_.moved_keys += bucket.moved_keys;
+      report_.rows += bucket.rows;
+      report_.rows_not_judged += bucket.rows_not_judged;
+      for (const KeyDifference& difference : bucket.differences) FRAZIL_TRY(options_.on_difference(difference));
     }
   }
-  report_.keys += static_cast<int64_t>(last_change.size());
-  // In the order of the source, so that the same table always gives the same list.
-  std::vector<std::pair<int64_t, Hash96>> in_order;
-  for (const auto& [hash, change] : last_change) in_order.emplace_back(change, hash);
-  std::sort(in_order.begin(), in_order.end());
-  for (const auto& [change, hash] : in_order) FRAZIL_TRY(CompareKey(changes, change, rows, rows_of[hash]));
   return {};
 }
 
-Status Comparison::CompareKey(const std::shared_ptr<arrow::RecordBatch>& changes, int64_t change,
-                              const std::shared_ptr<arrow::RecordBatch>& rows, const std::vector<int64_t>& of_key) {
-  const auto& deleted = static_cast<const arrow::BooleanArray&>(*changes->column(changes->num_columns() - 1));
-  KeyDifference difference{.wanted = deleted.Value(change) ? Wanted::kDeleted : Wanted::kValue,
-                           .changes = changes,
-                           .change = change,
-                           .rows = of_key.empty() ? nullptr : rows,
-                           .row = of_key.empty() ? -1 : of_key.front(),
-                           .num_rows = of_key.size()};
-  if (difference.wanted == Wanted::kDeleted) {
-    difference.kind = Kind::kExtra;
-    return of_key.empty() ? Status() : Tell(difference);
+/// The last changes of a bucket's keys, in one batch that has little else: what later ones replaced is dropped while
+/// reading, so that a key with millions of records costs no memory.
+Result<std::shared_ptr<arrow::RecordBatch>> Comparison::ReadChanges(size_t bucket, LastChanges& last_changes) {
+  constexpr int64_t kFewRows = 8'192;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> kept;
+  int64_t num_kept = 0;
+  int64_t num_live = 0;
+  const auto keep_live = [&]() -> Status {
+    std::vector<LastOfPartition*> live;
+    live.reserve(static_cast<size_t>(num_live));
+    for (auto& [hash, change] : last_changes) {
+      live.push_back(&change.last);
+      for (LastOfPartition& other : change.others) live.push_back(&other);
+    }
+    std::sort(live.begin(), live.end(), [](const auto* a, const auto* b) { return a->row < b->row; });
+    std::vector<std::shared_ptr<arrow::RecordBatch>> gathered;
+    std::vector<int64_t> rows;
+    size_t next = 0;
+    int64_t base = 0;
+    for (auto& batch : kept) {
+      rows.clear();
+      for (; next < live.size() && live[next]->row < base + batch->num_rows(); ++next) {
+        rows.push_back(live[next]->row - base);
+      }
+      base += batch->num_rows();
+      FRAZIL_ASSIGN(auto some, write::Gather(*batch, rows));
+      batch.reset();
+      gathered.push_back(std::move(some));
+    }
+    for (size_t i = 0; i < live.size(); ++i) live[i]->row = static_cast<int64_t>(i);
+    num_kept = num_live;
+    kept.clear();
+    if (gathered.empty()) return {};
+    auto whole = arrow::ConcatenateRecordBatches(gathered);
+    if (!whole.ok()) return Fail(ErrorCode::kResourceExhausted, "rows to compare: {}", whole.status().message());
+    kept.push_back(whole.MoveValueUnsafe());
+    return {};
+  };
+  std::vector<bool> has_no_key;
+  FRAZIL_TRY(changes_->Visit(bucket, [&](const std::shared_ptr<arrow::RecordBatch>& batch) -> Status {
+    FRAZIL_ASSIGN(const std::vector<Hash96> hashes, HashesOf(*batch, has_no_key));
+    const int first = batch->num_columns() - kNumChangeColumns;
+    const auto& partitions = static_cast<const arrow::Int32Array&>(*batch->column(first + kPartition));
+    const auto& timestamps = static_cast<const arrow::Int64Array&>(*batch->column(first + kTimestamp));
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      if (!sample_.Has(hashes[i])) continue;
+      const auto row = static_cast<int64_t>(i);
+      const LastOfPartition record{
+          .partition = partitions.Value(row), .timestamp_ms = timestamps.Value(row), .row = num_kept + row};
+      const auto [change, is_new] = last_changes.try_emplace(hashes[i], LastChange{.last = record, .others = {}});
+      const size_t num_others = change->second.others.size();
+      if (!is_new) change->second.Take(record);
+      num_live += static_cast<int64_t>(is_new ? 1 : change->second.others.size() - num_others);
+    }
+    kept.push_back(batch);
+    num_kept += batch->num_rows();
+    return num_kept > 2 * num_live + kFewRows ? keep_live() : Status();
+  }));
+  FRAZIL_TRY(keep_live());
+  if (!kept.empty()) return std::move(kept.front());
+  return changes_->Take(bucket);  // nothing, with its columns
+}
+
+Result<Comparison::Bucket> Comparison::CompareBucket(size_t number) {
+  Bucket bucket;
+  LastChanges last_changes;
+  FRAZIL_ASSIGN(const auto changes, ReadChanges(number, last_changes));
+  std::shared_ptr<arrow::RecordBatch> rows;
+  std::unordered_map<Hash96, std::vector<int64_t>, HashOfHash> rows_of;
+  if (rows_) {
+    FRAZIL_ASSIGN(rows, rows_->Take(number));
+    std::vector<bool> has_no_key;
+    FRAZIL_ASSIGN(const std::vector<Hash96> row_hashes, HashesOf(*rows, has_no_key));
+    for (size_t i = 0; i < row_hashes.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      if (last_changes.contains(row_hashes[i])) {
+        rows_of[row_hashes[i]].push_back(row);
+        ++bucket.rows;
+      } else if (is_history_whole_) {
+        ++bucket.rows;
+        bucket.differences.push_back(
+            {.kind = Kind::kExtra, .wanted = Wanted::kNever, .rows = rows, .row = row, .num_rows = 1});
+      } else {
+        ++bucket.rows_not_judged;
+      }
+    }
   }
+  bucket.keys = static_cast<int64_t>(last_changes.size());
+  // In the order of the source, so that the same table always gives the same list.
+  std::vector<std::pair<const LastChange*, const Hash96*>> in_order;
+  in_order.reserve(last_changes.size());
+  for (const auto& [hash, change] : last_changes) {
+    in_order.emplace_back(&change, &hash);
+    if (!change.others.empty()) ++bucket.moved_keys;
+  }
+  std::sort(in_order.begin(), in_order.end(),
+            [](const auto& a, const auto& b) { return a.first->last.row < b.first->last.row; });
+  const auto& deleted =
+      static_cast<const arrow::BooleanArray&>(*changes->column(changes->num_columns() - kNumChangeColumns + kDeleted));
+  const std::vector<int64_t> no_rows;
+  for (const auto& [change, hash] : in_order) {
+    const auto found = rows_of.find(*hash);
+    CompareKey({.changes = changes,
+                .change = change->last.row,
+                .rows = rows,
+                .is_order_unproven = change->is_order_unproven()},
+               found == rows_of.end() ? no_rows : found->second, deleted, bucket.differences);
+  }
+  return bucket;
+}
+
+/// `found`: the change, and the rows that `of_key` is of.
+void Comparison::CompareKey(const KeyDifference& found, const std::vector<int64_t>& of_key,
+                            const arrow::BooleanArray& deleted, std::vector<KeyDifference>& differences) {
+  KeyDifference difference = found;
+  difference.wanted = deleted.Value(found.change) ? Wanted::kDeleted : Wanted::kValue;
+  difference.num_rows = of_key.size();
   if (of_key.empty()) {
+    if (difference.wanted == Wanted::kDeleted) return;
     difference.kind = Kind::kMissing;
-    return Tell(difference);
+    difference.rows.reset();
+    differences.push_back(std::move(difference));
+    return;
   }
-  if (of_key.size() > 1) {
+  difference.row = of_key.front();
+  if (difference.wanted == Wanted::kDeleted || of_key.size() > 1) {
     difference.kind = Kind::kExtra;
-    FRAZIL_TRY(Tell(difference));
+    differences.push_back(difference);
+    if (difference.wanted == Wanted::kDeleted) return;
   }
-  difference.kind = Kind::kDifferent;
-  for (int i = 0; i < rows->num_columns(); ++i) {
-    if (!HasSameValue(*rows, i, difference.row, *changes, change)) return Tell(difference);
+  const arrow::RecordBatch& rows = *difference.rows;
+  for (int i = 0; i < rows.num_columns(); ++i) {
+    if (HasSameValue(rows, i, difference.row, *difference.changes, difference.change)) continue;
+    difference.kind = Kind::kDifferent;
+    differences.push_back(std::move(difference));
+    return;
   }
-  return {};
 }
 
 Result<std::vector<Hash96>> Comparison::HashesOf(const arrow::RecordBatch& rows, std::vector<bool>& has_no_key) const {

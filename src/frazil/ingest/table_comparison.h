@@ -9,6 +9,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "frazil/base/executor.h"
 #include "frazil/base/result.h"
 #include "frazil/ingest/record_decoder.h"
 #include "frazil/ingest/record_source.h"
@@ -41,6 +42,8 @@ struct KeyDifference {
   std::shared_ptr<arrow::RecordBatch> rows = nullptr;  ///< the table's columns; null without a row
   int64_t row = -1;                                    ///< one of the key's
   size_t num_rows = 0;                                 ///< of the key
+  /// The key has records in several partitions whose timestamps do not tell which is the last.
+  bool is_order_unproven = false;
 };
 
 struct ComparisonOptions {
@@ -49,7 +52,8 @@ struct ComparisonOptions {
   int64_t sample_keys = 0;  ///< so many keys, chosen by hash, in place of all; 0: all
   /// What may be held; more goes to files in `temp_directory`. One in 256 of everything is compared in memory at a time.
   int64_t memory_bytes = int64_t{256} << 20;
-  std::string temp_directory;  ///< empty: the system's
+  std::string temp_directory;    ///< empty: the system's
+  Executor* executor = nullptr;  ///< keys are compared on its threads; null: on this one
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const ComparisonProgress&)> on_progress;  ///< may be empty
   /// A record that cannot be taken; an error ends the comparison. May be empty.
@@ -60,9 +64,10 @@ struct ComparisonOptions {
 
 struct ComparisonReport {
   int64_t records = 0;
-  int64_t poison = 0;  ///< records that cannot be taken; the table has nothing of them
-  int64_t keys = 0;    ///< judged: those that the source still has records of
-  int64_t rows = 0;    ///< of the table that belong to judged keys
+  int64_t poison = 0;      ///< records that cannot be taken; the table has nothing of them
+  int64_t keys = 0;        ///< judged: those that the source still has records of
+  int64_t moved_keys = 0;  ///< of those: with records in several partitions
+  int64_t rows = 0;        ///< of the table that belong to judged keys
   /// Rows whose key the source has no record of, while it does not begin at 0: retention may have taken them.
   int64_t rows_not_judged = 0;
   std::optional<int64_t> newest_timestamp_ms;  ///< of the records
@@ -74,7 +79,8 @@ struct ComparisonReport {
 /// Replays a source up to some offsets and compares the last value of each key with the live rows of the table's head.
 ///
 /// `decoder` must have the table's current schema. Memory is bounded: changes and rows are divided by key hash, into files
-/// when they are many. A key is expected to stay in one partition; differences come in the source's order within each part.
+/// when they are many. Of a key with records in several partitions the newest counts (LastOfPartition). Differences come
+/// in an order that depends on source and table alone.
 /// kFenced when the source ends before `end`; kShuttingDown when stopped; errors of source, decoder, table and callbacks.
 Result<ComparisonReport> CompareTable(const table::Table& table, RecordSource& source, RecordDecoder& decoder,
                                       const ComparisonOptions& options);

@@ -1,8 +1,12 @@
 #include "frazil/ingest/verify.h"
 
+#include <set>
+
 #include <arrow/api.h>
+#include <fmt/ranges.h>
 
 #include "frazil/index/canonical_key.h"
+#include "frazil/ingest/pipeline_start.h"
 #include "frazil/table/marker.h"
 
 namespace frazil::ingest {
@@ -26,10 +30,11 @@ std::string KeyText(const std::vector<std::string>& key_columns, const arrow::Re
   return text;
 }
 
-std::string DetailText(const KeyDifference& difference) {
+std::string DetailText(const KeyDifference& difference, const std::string& others) {
   switch (difference.wanted) {
     case Wanted::kDeleted: return "the source deleted this key";
-    case Wanted::kNever: return "the source has no record of this key";
+    case Wanted::kNever:
+      return "the source has no record of this key" + (others.empty() ? "" : ": it may be of " + others);
     case Wanted::kHasNoKey: return "a row without a key";
     case Wanted::kValue: break;
   }
@@ -45,10 +50,22 @@ std::string DetailText(const KeyDifference& difference) {
                           ValueText(*rows.column(i), difference.row),
                           wanted ? ValueText(*wanted, difference.change) : "no such column");
   }
+  if (difference.is_order_unproven) detail += "; records of several partitions, and timestamps do not order them";
   return detail;
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> OtherWriters(const table::Table& table, const std::string& pipeline_id) {
+  FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
+  std::set<std::string> ids;
+  for (const auto& [id, marker] : effective.marker.pipelines) ids.insert(id);
+  if (effective.property) {
+    for (const auto& [id, marker] : effective.property->marker.pipelines) ids.insert(id);
+  }
+  ids.erase(pipeline_id);
+  return std::vector<std::string>(ids.begin(), ids.end());
+}
 
 Result<SourcePositions> PositionsInTable(const table::Table& table, const std::string& pipeline_id) {
   FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
@@ -66,6 +83,13 @@ Result<VerifyReport> VerifyTable(const table::Table& table, RecordSource& source
                                  const VerifyOptions& options) {
   VerifyReport report;
   FRAZIL_ASSIGN(report.positions, PositionsInTable(table, options.pipeline_id));
+  PipelineIdentity pipeline{.id = options.pipeline_id, .writer = {}, .source = {}, .num_partitions = {}};
+  FRAZIL_ASSIGN(pipeline.source, source.Identity());
+  FRAZIL_TRY(CheckSameSource(table, source, pipeline));
+  FRAZIL_ASSIGN(const auto bounds, source.Bounds());
+  FRAZIL_TRY(CheckWithinLog(report.positions, bounds, pipeline, source.description()));
+  FRAZIL_ASSIGN(report.other_writers, OtherWriters(table, options.pipeline_id));
+  const std::string others = fmt::format("{}", fmt::join(report.other_writers, ", "));
   report.snapshot_id = table.metadata()->current_snapshot()->id;
   const spec::SchemaPtr schema = table.metadata()->schema();
   FRAZIL_ASSIGN(const auto key, index::CanonicalKey::Make(*schema, 0));
@@ -79,7 +103,7 @@ Result<VerifyReport> VerifyTable(const table::Table& table, RecordSource& source
     const bool is_change = difference.change >= 0;
     std::string key_text = KeyText(key_columns, is_change ? *difference.changes : *difference.rows,
                                    is_change ? difference.change : difference.row);
-    report.differences.push_back({kind, std::move(key_text), DetailText(difference)});
+    report.differences.push_back({kind, std::move(key_text), DetailText(difference, others)});
     return {};
   };
   FRAZIL_ASSIGN(ComparisonReport compared, CompareTable(table, source, decoder,
@@ -87,6 +111,7 @@ Result<VerifyReport> VerifyTable(const table::Table& table, RecordSource& source
                                                          .sample_keys = options.sample_keys,
                                                          .memory_bytes = options.memory_bytes,
                                                          .temp_directory = options.temp_directory,
+                                                         .executor = options.executor,
                                                          .stop = options.stop,
                                                          .on_progress = options.on_progress,
                                                          .on_poison = {},

@@ -1,6 +1,7 @@
 #include "frazil/ingest/verify_buckets.h"
 
 #include <filesystem>
+#include <utility>
 
 #include <arrow/api.h>
 #include <arrow/compute/api_vector.h>
@@ -85,9 +86,8 @@ Status VerifyBuckets::Spill() {
   return {};
 }
 
-Result<std::shared_ptr<arrow::RecordBatch>> VerifyBuckets::Take(size_t index) {
+Status VerifyBuckets::Visit(size_t index, const Visitor& visit) {
   Bucket& bucket = buckets_[index];
-  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   if (bucket.writer) {
     FRAZIL_TRY(CheckArrow(bucket.writer->Close(), bucket.path));
     FRAZIL_TRY(CheckArrow(bucket.file->Close(), bucket.path));
@@ -96,12 +96,27 @@ Result<std::shared_ptr<arrow::RecordBatch>> VerifyBuckets::Take(size_t index) {
     FRAZIL_TRY(CheckArrow(file.status(), bucket.path));
     auto reader = arrow::ipc::RecordBatchStreamReader::Open(*file);
     FRAZIL_TRY(CheckArrow(reader.status(), bucket.path));
-    auto read = (*reader)->ToRecordBatches();
-    FRAZIL_TRY(CheckArrow(read.status(), bucket.path));
-    batches = *std::move(read);
+    for (;;) {
+      std::shared_ptr<arrow::RecordBatch> batch;
+      FRAZIL_TRY(CheckArrow((*reader)->ReadNext(&batch), bucket.path));
+      if (batch == nullptr) break;
+      FRAZIL_TRY(visit(batch));
+    }
   }
-  for (auto& batch : bucket.held) batches.push_back(std::move(batch));
+  for (auto& held : bucket.held) {
+    const std::shared_ptr<arrow::RecordBatch> batch = std::exchange(held, nullptr);
+    FRAZIL_TRY(visit(batch));
+  }
   bucket.held.clear();
+  return {};
+}
+
+Result<std::shared_ptr<arrow::RecordBatch>> VerifyBuckets::Take(size_t index) {
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  FRAZIL_TRY(Visit(index, [&](const auto& batch) -> Status {
+    batches.push_back(batch);
+    return {};
+  }));
   auto table = arrow::Table::FromRecordBatches(schema_, batches);
   FRAZIL_TRY(CheckArrow(table.status(), "in memory"));
   auto whole = (*table)->CombineChunksToBatch();

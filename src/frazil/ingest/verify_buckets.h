@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,11 @@ class VerifyBuckets {
   /// `rows` of the schema; `bucket_of` by row, or a negative number for rows to leave out.
   Status Add(const arrow::RecordBatch& rows, const std::vector<int>& bucket_of);
 
-  /// Everything of one bucket as one batch; once for each bucket, after the last Add().
+  using Visitor = std::function<Status(const std::shared_ptr<arrow::RecordBatch>& rows)>;
+  /// Everything of one bucket, some rows after the other; once for each bucket, after the last Add(). Any thread, as long as
+  /// no two take one bucket.
+  Status Visit(size_t bucket, const Visitor& visit);
+  /// The same as one batch.
   Result<std::shared_ptr<arrow::RecordBatch>> Take(size_t bucket);
 
  private:

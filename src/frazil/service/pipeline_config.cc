@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 #include "frazil/ingest/kafka_properties.h"
 #include "frazil/ingest/registry_client.h"
@@ -348,12 +349,17 @@ Result<PipelineConfig> ReadPipelineConfig(const Settings& settings, const std::s
 }
 
 Result<std::vector<PipelineConfig>> ReadPipelineConfigs(const Settings& settings,
-                                                        const std::vector<std::string>& catalogs) {
+                                                        const std::vector<std::string>& catalogs,
+                                                        const std::string& default_catalog) {
+  const auto identity_of = [&](const PipelineConfig& config) {
+    return std::tuple(config.catalog.empty() ? default_catalog : config.catalog, config.table.levels,
+                      config.table.name);
+  };
   std::vector<PipelineConfig> configs;
   for (const std::string& id : NamesBelow(settings, "pipelines")) {
     FRAZIL_ASSIGN(configs.emplace_back(), ReadPipelineConfig(settings, id, catalogs));
     for (size_t i = 0; i + 1 < configs.size(); ++i) {
-      if (configs[i].TableText() != configs.back().TableText()) continue;
+      if (identity_of(configs[i]) != identity_of(configs.back())) continue;
       return Fail(ErrorCode::kInvalidArgument, "pipelines '{}' and '{}' feed the same table: {}", configs[i].id, id,
                   configs.back().TableText());
     }

@@ -60,9 +60,10 @@ struct PipelineConfig {
 Result<PipelineConfig> ReadPipelineConfig(const Settings& settings, const std::string& id,
                                           const std::vector<std::string>& catalogs);
 
-/// All pipelines by id. kInvalidArgument when two of them feed one table: one pipeline feeds one table, and one worker
-/// writes it.
+/// All pipelines by id. kInvalidArgument when two of them feed one table, which may be named with its catalog or, where that
+/// is the default one, without: one pipeline feeds one table, and one worker writes it.
 Result<std::vector<PipelineConfig>> ReadPipelineConfigs(const Settings& settings,
-                                                        const std::vector<std::string>& catalogs);
+                                                        const std::vector<std::string>& catalogs,
+                                                        const std::string& default_catalog);
 
 }  // namespace frazil::service

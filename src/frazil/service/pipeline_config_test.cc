@@ -196,9 +196,14 @@ TEST(PipelineConfig, RefusesWhatWouldBeDoneWrongInSilence) {
 TEST(PipelineConfig, OneTableHasOnePipeline) {
   Settings settings = With({});
   for (const auto& [key, setting] : With({})) settings["pipelines.q" + key.substr(11)] = setting;
-  EXPECT_THAT(ReadPipelineConfigs(settings, {}), IsError(ErrorCode::kInvalidArgument, "'p' and 'q'"));
+  EXPECT_THAT(ReadPipelineConfigs(settings, {}, "local"), IsError(ErrorCode::kInvalidArgument, "'p' and 'q'"));
+  const std::string name = settings["pipelines.q.sink.table"].value;
+  settings["pipelines.q.sink.table"].value = "local." + name;
+  EXPECT_THAT(ReadPipelineConfigs(settings, {"local", "other"}, "local"),
+              IsError(ErrorCode::kInvalidArgument, "'p' and 'q'"));
+  EXPECT_THAT(ReadPipelineConfigs(settings, {"local", "other"}, "other"), IsOk());
   settings["pipelines.q.sink.table"].value = "apps.other";
-  ASSERT_OK_AND_ASSIGN(const std::vector<PipelineConfig> both, ReadPipelineConfigs(settings, {}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<PipelineConfig> both, ReadPipelineConfigs(settings, {}, "local"));
   EXPECT_EQ(both.size(), 2U);
 }
 

@@ -13,6 +13,7 @@
 #include "frazil/ingest/kafka_source.h"
 #include "frazil/ingest/moved_table.h"
 #include "frazil/ingest/registry_client.h"
+#include "frazil/ingest/start_commit.h"
 #include "frazil/service/create_statement.h"
 #include "frazil/sql/type_text.h"
 
@@ -225,15 +226,17 @@ Result<std::unique_ptr<ServedPipeline>> ConnectPipeline(const PipelineConfig& co
   FRAZIL_ASSIGN(auto source, OpenPipelineSource(config, resources.budget, on_notice, resources.num_pipelines));
   if (resources.is_bounded) FRAZIL_TRY(CheckTheyAnswer(*source, config));
   FRAZIL_ASSIGN(table::Table table, OpenPipelineTable(config, resources, true));
-  FRAZIL_TRY(ingest::EnsureIdentifierFields(table, config.identifier_fields));
+  if (!resources.upgrade_table) FRAZIL_TRY(ingest::CheckFormat(table, ingest::kUpgradeTableHint));
+  FRAZIL_ASSIGN(const spec::SchemaPtr schema, ingest::SchemaWithIdentifierFields(table, config.identifier_fields));
   auto registry_requests = std::make_shared<RequestCounters>();
-  FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, table.metadata()->schema(), registry_requests));
+  FRAZIL_ASSIGN(auto decoder, OpenPipelineDecoder(config, schema, registry_requests));
   FRAZIL_ASSIGN(auto dead_letters, OpenDeadLetters(config, resources));
 
   ingest::PipelineOptions options = config.ToOptions();
   options.writer = resources.writer;
   options.dedupe = resources.dedupe;
   options.upgrade_table = resources.upgrade_table;
+  options.identifier_fields = config.identifier_fields;
   options.is_bounded = options.is_bounded || resources.is_bounded;
   options.index_directory = resources.index_directory ? resources.index_directory(*table.metadata()) : "";
   options.executor = resources.executor;

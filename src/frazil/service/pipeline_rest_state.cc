@@ -1,13 +1,14 @@
 #include "frazil/service/pipeline_rest_state.h"
 
+#include "frazil/ingest/pipeline_start.h"
+#include "frazil/ingest/verify.h"
 #include "frazil/table/marker.h"
 
 namespace frazil::service {
 namespace {
 
 /// Offsets and times out of the table.
-Status ReadMarker(const PipelineConfig& config, const PipelineResources& resources, PipelineRow& row) {
-  FRAZIL_ASSIGN(const table::Table table, OpenPipelineTable(config, resources, false));
+Status ReadMarker(const PipelineConfig& config, const table::Table& table, PipelineRow& row) {
   FRAZIL_ASSIGN(const table::EffectiveMarker effective, table::FindEffectiveMarker(table, spec::kMainBranch));
   const auto found = effective.marker.pipelines.find(config.id);
   if (found == effective.marker.pipelines.end()) {
@@ -19,9 +20,26 @@ Status ReadMarker(const PipelineConfig& config, const PipelineResources& resourc
   return {};
 }
 
-Status ReadLag(const PipelineConfig& config, PipelineRow& row) {
+/// What `frazil run` would say of the topic.
+Status CheckSource(const PipelineConfig& config, const table::Table& table, ingest::RecordSource& source,
+                   const std::map<int32_t, ingest::PartitionBounds>& bounds) {
+  ingest::PipelineIdentity pipeline{.id = config.id, .writer = {}, .source = {}, .num_partitions = {}};
+  FRAZIL_ASSIGN(pipeline.source, source.Identity());
+  FRAZIL_TRY(ingest::CheckSameSource(table, source, pipeline));
+  FRAZIL_ASSIGN(const ingest::SourcePositions positions, ingest::PositionsInTable(table, config.id));
+  return ingest::CheckWithinLog(positions, bounds, pipeline, source.description());
+}
+
+/// `table`: null when it could not be read.
+Status ReadLag(const PipelineConfig& config, const table::Table* table, PipelineRow& row, bool& cannot_start) {
   FRAZIL_ASSIGN(const auto source, OpenPipelineSource(config));
   FRAZIL_ASSIGN(const auto bounds, source->Bounds());
+  if (table != nullptr && !row.committed.empty()) {
+    // Offsets of another topic, or of one that was cut, say nothing of this one: the next start is refused, too.
+    const Status same = CheckSource(config, *table, *source, bounds);
+    cannot_start = !same && same.error().code() == ErrorCode::kFenced;
+    FRAZIL_TRY(same);
+  }
   int64_t lag = 0;
   for (const auto& [partition, bound] : bounds) {
     const auto committed = row.committed.find(partition);
@@ -41,11 +59,15 @@ PipelineRow StateAtRest(const PipelineConfig& config, const PipelineResources& r
   row.table = catalog + "." + config.table.ToString();
   row.state = "down";
   row.commit_interval_ms = config.commit_interval.count();
-  for (const Status& status : {ReadMarker(config, resources, row), ReadLag(config, row)}) {
+  const auto table = OpenPipelineTable(config, resources, false);
+  bool cannot_start = false;
+  const Status marker = table ? ReadMarker(config, *table, row) : tl::unexpected(table.error());
+  for (const Status& status : {marker, ReadLag(config, table ? &*table : nullptr, row, cannot_start)}) {
     if (!status) row.reason += (row.reason.empty() ? "" : "; ") + status.error().ToString();
   }
   const int64_t age = now_ms - row.last_commit_ms.value_or(0);
-  row.is_stale = row.lag_records != 0 && age > PipelineReport::kStaleIntervals * row.commit_interval_ms;
+  row.is_stale =
+      cannot_start || (row.lag_records != 0 && age > PipelineReport::kStaleIntervals * row.commit_interval_ms);
   return row;
 }
 

@@ -1,0 +1,104 @@
+#include "frazil/ingest/late_partitions.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace frazil::ingest {
+namespace {
+
+/// Producers go on with the partitions they know until they ask again (`metadata.max.age.ms`).
+constexpr int64_t kProducersKnowAfterMs = 300'000;
+/// Producers may say any time: beyond this one all are the same.
+constexpr int64_t kLatestTimeMs = int64_t{1} << 60;
+
+/// Timestamps of the first records behind `positions`; a partition that shows none in time has none.
+Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const SourcePositions& positions,
+                                                   const LatePartitions::Bounds& bounds) {
+  constexpr size_t kPollRecords = 10'000;
+  constexpr std::chrono::milliseconds kPollTime{50};
+  constexpr std::chrono::seconds kPatience{10};
+  std::map<int32_t, int64_t> first_ms;
+  SourcePositions pending = positions;
+  FRAZIL_TRY(source.Assign(pending));
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (!pending.empty() && std::chrono::steady_clock::now() < give_up) {
+    const size_t num_pending = pending.size();
+    FRAZIL_ASSIGN(const auto records, source.Poll(kPollRecords, kPollTime));
+    const bool has_records = !records.empty();
+    for (const SourceRecord& record : records) {
+      if (pending.erase(record.partition) > 0 && record.timestamp_ms) first_ms[record.partition] = *record.timestamp_ms;
+    }
+    for (const auto& [partition, position] : source.Positions()) {
+      if (position.next >= bounds.at(partition).end) pending.erase(partition);  // no record, only gaps
+    }
+    // Partitions that have shown theirs may have much more, which comes before the others'.
+    if (has_records && pending.size() == num_pending) FRAZIL_TRY(source.Assign(pending));
+  }
+  return first_ms;
+}
+
+}  // namespace
+
+Status LatePartitions::Begin(RecordSource& source, const SourcePositions& next, const Bounds& bounds) {
+  ends_.clear();
+  first_ms_.clear();
+  held_.clear();
+  return Add(source, next, next, bounds);
+}
+
+Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, const SourcePositions& next,
+                           const Bounds& bounds) {
+  SourcePositions beginning;
+  int64_t num_lagging = 0;
+  for (const auto& [partition, position] : next) {
+    const auto log = bounds.find(partition);
+    if (log == bounds.end()) continue;
+    ends_[partition] = log->second.end;
+    if (position.next >= log->second.end) continue;
+    ++num_lagging;
+    if (added.contains(partition) && position.next == log->second.log_start) beginning[partition] = position;
+  }
+  if (beginning.empty() || num_lagging < 2) return {};
+  FRAZIL_ASSIGN(const auto first_ms, FirstTimestamps(source, beginning, bounds));
+  for (const auto& [partition, time] : first_ms) {
+    first_ms_[partition] = std::clamp<int64_t>(time, 0, kLatestTimeMs);
+    held_.insert(partition);
+  }
+  (void)Release(next, {});
+  return {};
+}
+
+SourcePositions LatePartitions::Open(SourcePositions positions) const {
+  std::erase_if(positions, [this](const auto& position) { return held_.contains(position.first); });
+  return positions;
+}
+
+bool LatePartitions::Release(const SourcePositions& next, const std::map<int32_t, int64_t>& newest) {
+  std::set<int32_t> waiting;
+  for (const int32_t partition : held_) {
+    if (Waits(partition, next, newest)) waiting.insert(partition);
+  }
+  const bool is_any_open = waiting.size() < held_.size();
+  held_ = std::move(waiting);
+  return is_any_open;
+}
+
+bool LatePartitions::Waits(int32_t partition, const SourcePositions& next,
+                           const std::map<int32_t, int64_t>& newest) const {
+  const int64_t began_ms = first_ms_.at(partition);
+  return std::any_of(ends_.begin(), ends_.end(), [&](const auto& other) {
+    const auto& [number, end] = other;
+    const auto at = next.find(number);
+    if (number == partition || at == next.end() || at->second.next >= end) return false;
+    const auto first = first_ms_.find(number);
+    if (held_.contains(number)) return first->second < began_ms;
+    const auto read = newest.find(number);
+    if (first == first_ms_.end()) return read == newest.end() || read->second < began_ms + kProducersKnowAfterMs;
+    // Partitions of one age begin within moments of each other: then moments are enough.
+    const int64_t overlap_ms = std::clamp<int64_t>(began_ms - first->second, 0, kProducersKnowAfterMs);
+    const int64_t read_ms = read == newest.end() ? first->second : std::max(read->second, first->second);
+    return read_ms < began_ms + overlap_ms;
+  });
+}
+
+}  // namespace frazil::ingest
