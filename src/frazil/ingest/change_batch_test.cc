@@ -192,15 +192,15 @@ TEST(Collapse, GivesTheSameForRandomCutsOfLongSequences) {
 
 /// Partition and time of each row of one key, and which one must count.
 TEST(CollapseRows, OfSeveralPartitionsTheNewestOfTheirLastRecordsCounts) {
-  struct Row {
+  struct FromPartition {
     int32_t partition;
     std::optional<int64_t> time;
     ChangeKind kind = ChangeKind::kUpsert;
   };
-  const auto collapse = [](const std::vector<Row>& rows) {
+  const auto collapse = [](const std::vector<FromPartition>& rows) {
     RowOrigins origins;
     std::vector<ChangeKind> kinds;
-    for (const Row& row : rows) {
+    for (const FromPartition& row : rows) {
       origins.Add(row.partition, row.time);
       kinds.push_back(row.kind);
     }
