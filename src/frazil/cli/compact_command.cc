@@ -6,9 +6,20 @@
 namespace frazil::cli {
 namespace {
 
-Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
+struct CompactCommand {
+  CompactOptions options;
+  bool discard_unfinished = false;
+};
+
+Result<ExitCode> Compact(Context& context, const CompactCommand& command) {
+  const CompactOptions& options = command.options;
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(options.table));
+  if (command.discard_unfinished) {
+    FRAZIL_ASSIGN(const int64_t num_groups, maintain::DiscardUnfinishedRewrites(table, session->context()));
+    FRAZIL_TRY(Summary().Add("table", table.name().ToString()).Add("discarded_groups", num_groups).Print(context));
+    return ExitCode::kOk;
+  }
   const auto rewrite = RewriteOptionsFor(options, *session, table);
   if (!rewrite) return session->RefusedOrFailed(rewrite.error());
   const auto result = maintain::RewriteWithHistory(table, *rewrite, session->context());
@@ -44,8 +55,11 @@ Result<ExitCode> Compact(Context& context, const CompactOptions& options) {
 void AddCompactCommand(CLI::App& program, Action& action) {
   CLI::App* command =
       program.add_subcommand("compact", "Rewrite small, badly sorted or half-deleted data files of a table");
-  auto options = std::make_shared<CompactOptions>();
-  AddCompactOptions(*command, *options);
+  auto options = std::make_shared<CompactCommand>();
+  AddCompactOptions(*command, options->options);
+  command->add_flag(
+      "--discard-unfinished", options->discard_unfinished,
+      "Only forget what a stopped run had finished and not committed: the next one would commit it first");
   command->footer(
       "Finished file groups are committed as it goes and kept when it is stopped. Undo: frazil undo TABLE.\n"
       "Files are merged level by level: a large one waits until there are as many bytes of smaller ones, landing files "

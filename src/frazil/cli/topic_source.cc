@@ -30,8 +30,9 @@ Result<std::vector<service::PipelineConfig>> Candidates(Context& context, const 
     return std::vector<service::PipelineConfig>{std::move(config)};
   }
   FRAZIL_ASSIGN(const Config* config, context.config());
+  FRAZIL_ASSIGN(const std::string default_catalog, context.default_catalog_name());
   FRAZIL_ASSIGN(std::vector<service::PipelineConfig> configs,
-                service::ReadPipelineConfigs(config->values(), config->CatalogNames()));
+                service::ReadPipelineConfigs(config->values(), config->CatalogNames(), default_catalog));
   if (!topic.empty()) std::erase_if(configs, [&](const auto& found) { return found.topic != topic; });
   return configs;
 }

@@ -13,4 +13,9 @@ ForeseenWork ForeseeRewriteOf(int64_t files, int64_t bytes) {
   return {files, bytes, cpu_seconds, cpu_seconds + kSecondsPerCommit};
 }
 
+std::map<std::string, int64_t> PredictionOf(const Result<ForeseenWork>& work) {
+  if (!work) return {};
+  return {{"input_files", work->files}, {"input_bytes", work->bytes}};
+}
+
 }  // namespace frazil::maintain

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "frazil/table/table.h"
 
@@ -21,5 +23,8 @@ ForeseenWork ForeseeRewriteOf(int64_t files, int64_t bytes);
 Result<ForeseenWork> ForeseeRewriteManifests(const table::Table& table);
 Result<ForeseenWork> ForeseeRewritePositionDeleteFiles(const table::Table& table);
 Result<ForeseenWork> ForeseeRewriteDeletionVectors(const table::Table& table);
+
+/// For the run history, by the names of what is measured; empty where it could not be foreseen.
+std::map<std::string, int64_t> PredictionOf(const Result<ForeseenWork>& work);
 
 }  // namespace frazil::maintain

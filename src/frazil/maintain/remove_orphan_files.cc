@@ -53,7 +53,10 @@ Status CheckNoOtherTableThere(const table::Table& table, const std::string& loca
     if (!other) {
       return tl::unexpected(
           Error(other.error())
-              .WithContext(fmt::format("finding out where table {} lies; no file was deleted", name.ToString())));
+              .WithContext(fmt::format("finding out where table {} lies; no file was deleted", name.ToString()))
+              .WithHint(
+                  fmt::format("if {} is lost, DROP TABLE it: its files cannot be told from orphans while it is named",
+                              name.ToString())));
     }
     for (const std::string& theirs : FoldersOf(*other->metadata)) {
       if (IsInside(PlaceOf(theirs), folder)) {

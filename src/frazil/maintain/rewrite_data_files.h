@@ -82,6 +82,11 @@ struct RewriteResult {
 Result<RewriteResult> RewriteDataFiles(table::Table& table, const RewriteOptions& options,
                                        const table::ProcedureContext& context);
 
+/// Forgets the file groups that stopped or killed rewrites have finished and not committed, instead of committing them first as
+/// the next rewrite would: their files go, those excepted that may be in the table. Returns how many groups. kFenced: a rewrite
+/// is at work.
+Result<int64_t> DiscardUnfinishedRewrites(table::Table& table, const table::ProcedureContext& context);
+
 /// What the partition of an unpartitioned table is called, where others have `day=2026-01-01`.
 inline constexpr char kUnpartitioned[] = "unpartitioned";
 

@@ -107,6 +107,41 @@ TEST(RewriteDataFiles, KeepsPartitionsApart) {
   EXPECT_EQ(RowsOf(table.table), before);
 }
 
+TEST(RewriteResult, SaysWhyItMustBeRunAgain) {
+  RewriteResult result;
+  EXPECT_FALSE(result.Failure()) << "nothing to do";
+  result.groups = 2;
+  result.dropped_groups = 1;
+  result.dropped_reasons = {"a: changed meanwhile"};
+  EXPECT_FALSE(result.Failure()) << "given up as designed";
+  result.groups = 0;
+  EXPECT_EQ(result.Failure()->code(), ErrorCode::kCommitConflict);
+  EXPECT_THAT(result.Failure()->ToString(), HasSubstr("a: changed meanwhile"));
+  result.failed_groups = 2;
+  result.first_error = Error(ErrorCode::kIo, "too many open files");
+  EXPECT_EQ(result.Failure()->code(), ErrorCode::kIo);
+  EXPECT_THAT(result.Failure()->ToString(), HasSubstr("too many open files"));
+  EXPECT_THAT(result.Failure()->ToString(), HasSubstr("2 of 3 file groups failed"));
+}
+
+// Of two partitions one cannot be read.
+TEST(RewriteDataFiles, AGroupThatFailsHoldsUpNoOtherAndIsSaid) {
+  MemoryTable table(Partitioning::kByPart, kV3);
+  for (const std::string part : {"a", "b"}) Fill(table, 5, 2, part);
+  const std::string gone = LiveOf(table.table).data_files[0].file.file_path;
+  ASSERT_THAT(table.io->Delete({gone}), IsOk());
+  RewriteOptions options;
+  options.partial_progress = true;
+  const auto result = RewriteDataFiles(table.table, options, {.clock = &table.clock});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->groups, 1);
+  EXPECT_EQ(result->failed_groups, 1);
+  EXPECT_EQ(result->failed_data_files, 5);
+  ASSERT_TRUE(result->Failure());
+  EXPECT_EQ(result->Failure()->code(), ErrorCode::kNotFound);
+  EXPECT_THAT(result->Failure()->ToString(), testing::AllOf(HasSubstr(gone), HasSubstr("1 of 2 file groups failed")));
+}
+
 TEST(RewriteDataFiles, PartialProgressCommitsInParts) {
   MemoryTable table(Partitioning::kByPart, kV3);
   for (const std::string part : {"a", "b", "c"}) Fill(table, 5, 2, part);

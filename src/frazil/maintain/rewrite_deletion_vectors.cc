@@ -73,6 +73,7 @@ ProcedureDefinition RewriteDeletionVectorsDefinition() {
       return Choose(base, live, rewrite_all);
     };
     RunRecorder recorder(context, table, "rewrite_deletion_vectors");
+    if (recorder.is_on() && !rewrite_all) recorder.Predict(PredictionOf(ForeseeRewriteDeletionVectors(table)));
     const Result<RepackResult> result = RepackDeleteFiles(table, choose, ClockOf(context));
     if (result) {
       recorder.Measure({{"input_files", result->rewritten_files},

@@ -175,5 +175,24 @@ TEST_F(RewriteJournalTest, AGroupWithoutItsFilesIsForgotten) {
   EXPECT_THAT(notices, IsEmpty());
 }
 
+TEST_F(RewriteJournalTest, UnfinishedGroupsCanBeDiscarded) {
+  const PausedRewrite paused = Interrupted();
+  const std::string output = paused.groups[0].outputs[0].file_path;
+  table::ProcedureContext context{.clock = &table_.clock, .state_directory = state_};
+  const auto head = table_.table.metadata()->current_snapshot_id;
+  EXPECT_THAT(DiscardUnfinishedRewrites(table_.table, context), IsOkAnd(1));
+  EXPECT_THAT(table_.io->Exists(output), IsOkAnd(false));
+  EXPECT_THAT(DiscardUnfinishedRewrites(table_.table, context), IsOkAnd(0));
+  EXPECT_EQ(table_.Other().metadata()->current_snapshot_id, head);
+}
+
+TEST_F(RewriteJournalTest, ADiscardedGroupThatMayBeInTheTableKeepsItsFiles) {
+  const PausedRewrite paused = Interrupted();
+  ASSERT_THAT(RewriteJournal(state_, table_.table).MarkSent(paused.groups[0]), IsOk());
+  ASSERT_THAT(paused.Commit(table_.table, table_.clock), IsOk());
+  EXPECT_THAT(DiscardUnfinishedRewrites(table_.table, {.clock = &table_.clock, .state_directory = state_}), IsOkAnd(1));
+  EXPECT_THAT(table_.io->Exists(paused.groups[0].outputs[0].file_path), IsOkAnd(true));
+}
+
 }  // namespace
 }  // namespace frazil::maintain

@@ -84,6 +84,8 @@ ProcedureDefinition RewriteManifestsDefinition() {
     FRAZIL_ASSIGN(table::ManifestRewrite rewrite, RewriteOf(arguments, *table.metadata()));
     RewriteManifestsChange change(std::move(rewrite));
     RunRecorder recorder(context, table, "rewrite_manifests");
+    if (recorder.is_on() && !arguments.Number("spec_id"))
+      recorder.Predict(PredictionOf(ForeseeRewriteManifests(table)));
     const Result<table::CommitOutcome> outcome = table::CommitSnapshot(table, change, {}, ClockOf(context));
     int64_t num_rewritten = 0;
     int64_t num_added = 0;

@@ -144,6 +144,8 @@ ProcedureDefinition RewritePositionDeleteFilesDefinition() {
       return Choose(base, live, options);
     };
     RunRecorder recorder(context, table, "rewrite_position_delete_files");
+    if (recorder.is_on() && !options.rewrite_all && !options.where)
+      recorder.Predict(PredictionOf(ForeseeRewritePositionDeleteFiles(table)));
     const Result<RepackResult> result = RepackDeleteFiles(
         table, choose, ClockOf(context), options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped);
     if (result) {

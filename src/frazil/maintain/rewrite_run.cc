@@ -332,6 +332,26 @@ Result<RewriteResult> RewriteDataFiles(table::Table& table, const RewriteOptions
   return RewriteRun(table, options, context).Run();
 }
 
+Result<int64_t> DiscardUnfinishedRewrites(table::Table& table, const table::ProcedureContext& context) {
+  RewriteJournal journal(context.state_directory, table);
+  FRAZIL_TRY(journal.Lock());
+  FRAZIL_TRY(table.Refresh());
+  const Clock& clock = context.clock == nullptr ? Clock::System() : *context.clock;
+  std::vector<std::string> notices;
+  const std::vector<RewriteJournal::Found> found = journal.Load(table, clock, notices);
+  if (context.on_notice) std::for_each(notices.begin(), notices.end(), context.on_notice);
+  for (const RewriteJournal::Found& left : found) {
+    journal.Remove(left.group.id);
+    if (left.was_sent) continue;  // nobody knows whether its commit came through; orphan removal does
+    std::vector<std::string> paths;
+    for (const spec::DataFile& output : left.group.outputs) paths.push_back(output.file_path);
+    if (const Status deleted = table.io()->Delete(paths); !deleted) {
+      Log::Warn("left behind, orphan removal will take them: {}", deleted.error().ToString());
+    }
+  }
+  return static_cast<int64_t>(found.size());
+}
+
 Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const RewriteOptions& options,
                                          const table::ProcedureContext& context) {
   // What rewriting cost where it was measured: decode, encode, zstd on text.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "frazil/maintain/helpful_command.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/puffin_use.h"
 #include "frazil/maintain/verify_table.h"
@@ -46,12 +47,12 @@ class Examination {
     if (head != nullptr) {
       FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table_, head, table::FileMetrics::kDropped));
       FRAZIL_TRY(SmallFiles(live));
-      DeletedRows(live);
+      FRAZIL_TRY(DeletedRows(live));
       FRAZIL_TRY(Vectors(live));
       EqualityDeletes(live);
       FRAZIL_TRY(Manifests(*head));
     }
-    Snapshots();
+    FRAZIL_TRY(Snapshots());
     FRAZIL_TRY(MetadataSize());
     return std::move(findings_);
   }
@@ -93,17 +94,25 @@ class Examination {
     for (const auto& [key, sums] : partitions) num_needed += std::max<int64_t>(1, (sums.second + target - 1) / target);
     const auto num_files = static_cast<int64_t>(live.data_files.size());
     // A partition without enough rows for a large file has no other choice.
-    const bool can_gain = num_files >= kMinFilesToJudge && num_files > num_needed + num_needed / 2;
-    Add({"small files",
-         can_gain ? Grade(Share(num_small, num_files), kSmallShareWarn, kSmallShareCritical) : Severity::kOk,
+    const auto has_too_many = [&](int64_t files) {
+      return files >= kMinFilesToJudge && files > num_needed + num_needed / 2;
+    };
+    Severity severity = Severity::kOk;
+    std::optional<CompactAdvice> advice;
+    if (has_too_many(num_files)) severity = Grade(Share(num_small, num_files), kSmallShareWarn, kSmallShareCritical);
+    if (severity != Severity::kOk) {
+      FRAZIL_ASSIGN(advice, AdviseCompaction(table_, context_,
+                                             [&](const CompactAdvice& tried) { return !has_too_many(tried.files); }));
+    }
+    Add({"small files", advice ? severity : Severity::kOk,
          fmt::format("{} of {} data files are below {} ({})", num_small, num_files, MiBText(small_bytes),
                      Percent(num_small, num_files)),
-         "each scan opens every one of them", "frazil compact " + name_,
-         fmt::format("about {} data files instead of {}", num_needed, num_files)});
+         "each scan opens every one of them", "frazil compact " + name_ + (advice ? advice->options : ""),
+         fmt::format("about {} data files instead of {}", advice ? advice->files : num_files, num_files)});
     return {};
   }
 
-  void DeletedRows(const table::LiveFiles& live) {
+  Status DeletedRows(const table::LiveFiles& live) {
     std::map<std::string, int64_t> records;
     int64_t num_rows = 0;
     for (const table::LiveDataFile& file : live.data_files) {
@@ -118,11 +127,20 @@ class Examination {
       const auto known = records.find(file.file.referenced_data_file.value_or(""));
       if (known != records.end() && Share(file.file.record_count, known->second) >= kDeletedCritical) ++num_heavy;
     }
-    Add({"deleted rows", Grade(Share(num_deleted, num_rows), kDeletedWarn, kDeletedCritical),
+    const Severity severity = Grade(Share(num_deleted, num_rows), kDeletedWarn, kDeletedCritical);
+    std::optional<CompactAdvice> advice;
+    if (severity != Severity::kOk) {
+      FRAZIL_ASSIGN(advice, AdviseCompaction(table_, context_, [](const CompactAdvice& tried) {
+                      return Share(tried.deleted_rows, tried.rows) < kDeletedWarn;
+                    }));
+    }
+    Add({"deleted rows", severity,
          fmt::format("{} of {} rows are deleted by position ({}), {} files have {:.0f} % or more", num_deleted,
                      num_rows, Percent(num_deleted, num_rows), num_heavy, kDeletedCritical * 100),
-         "scans read and decode rows that are gone", "frazil compact " + name_,
-         fmt::format("{} rows less to read", num_deleted)});
+         "scans read and decode rows that are gone",
+         "frazil compact " + name_ + (advice ? advice->options : std::string(" --option rewrite-all=true")),
+         fmt::format("{} rows less to read", num_deleted - (advice ? advice->deleted_rows : 0))});
+    return {};
   }
 
   Status Vectors(const table::LiveFiles& live) {
@@ -158,7 +176,8 @@ class Examination {
                                   : Severity::kOk,
          fmt::format("{} equality delete files, at most {} in a partition", num_files, most),
          "every scan compares every row with their keys",
-         fmt::format("frazil compact {} --option rewrite-all=true", name_), "none are left to apply"});
+         fmt::format("frazil compact {} --option rewrite-all=true --option remove-dangling-deletes=true", name_),
+         "none are left to apply"});
   }
 
   Status Manifests(const spec::Snapshot& head) {
@@ -168,7 +187,11 @@ class Examination {
     const auto num_manifests = static_cast<int64_t>(list->size());
     const int64_t average = num_manifests == 0 ? 0 : bytes / num_manifests;
     const Severity by_count = Grade(static_cast<double>(num_manifests), kManifestsWarn + 1, kManifestsCritical + 1);
-    Add({"manifests", average < kSmallManifestBytes ? by_count : std::min(by_count, Severity::kWarn),
+    const bool can_gain = std::max<int64_t>(1, bytes / (8 * kMiB)) < num_manifests / 2;
+    Add({"manifests",
+         !can_gain                       ? Severity::kOk
+         : average < kSmallManifestBytes ? by_count
+                                         : std::min(by_count, Severity::kWarn),
          fmt::format("{} manifests of {} on average", num_manifests, MiBText(average)),
          "planning a scan reads each of them",
          fmt::format("frazil sql -e \"CALL system.rewrite_manifests('{}')\"", name_),
@@ -176,24 +199,39 @@ class Examination {
     return {};
   }
 
-  void Snapshots() {
+  Status Snapshots() {
     const auto num_snapshots = static_cast<int64_t>(metadata_.snapshots.size());
     int64_t oldest_ms = metadata_.last_updated_ms;
     for (const spec::Snapshot& snapshot : metadata_.snapshots) oldest_ms = std::min(oldest_ms, snapshot.timestamp_ms);
     const int64_t days = std::max<int64_t>(0, ClockOf(context_).NowMs() - oldest_ms) / (24 * 3600 * 1000);
-    Add({"snapshots", Grade(static_cast<double>(num_snapshots), kSnapshotsWarn, kSnapshotsCritical),
+    const Severity severity = Grade(static_cast<double>(num_snapshots), kSnapshotsWarn, kSnapshotsCritical);
+    std::optional<ExpiryAdvice> advice;
+    if (severity != Severity::kOk) {
+      FRAZIL_ASSIGN(advice, AdviseExpiry(table_, context_, kSnapshotsWarn));
+    }
+    // Where all are needed by branches, tags and writers nothing can be done about it here.
+    Add({"snapshots", advice ? severity : Severity::kOk,
          fmt::format("{} snapshots, the oldest {} days old", num_snapshots, days),
-         "each commit writes all of them again, and their files take room", "frazil expire " + name_ + " --yes",
-         "the files that only old snapshots need are freed"});
+         "each commit writes all of them again, and their files take room",
+         fmt::format("frazil expire {}{} --yes", name_, advice ? advice->options : ""),
+         fmt::format("{} snapshots instead of {}, and the files that only those needed are freed",
+                     advice ? advice->snapshots : num_snapshots, num_snapshots)});
+    return {};
   }
 
   Status MetadataSize() {
     FRAZIL_ASSIGN(const auto file, table_.io()->Open(table_.metadata_location()));
     const int64_t bytes = file->size_bytes();
+    std::optional<ExpiryAdvice> advice;
+    if (bytes >= kMetadataWarn) {
+      // Half as many halve it.
+      FRAZIL_ASSIGN(advice, AdviseExpiry(table_, context_, static_cast<int64_t>(metadata_.snapshots.size()) / 2));
+    }
     Add({"metadata size", Grade(static_cast<double>(bytes), kMetadataWarn, kMetadataCritical),
          fmt::format("the metadata file has {}, {} schemas, {} specs", MiBText(bytes), metadata_.schemas.size(),
                      metadata_.partition_specs.size()),
-         "each commit writes it, each query reads it", "frazil expire " + name_ + " --clean-metadata --yes",
+         "each commit writes it, each query reads it",
+         fmt::format("frazil expire {}{} --clean-metadata --yes", name_, advice ? advice->options : ""),
          "a smaller file"});
     return {};
   }
