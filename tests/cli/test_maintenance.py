@@ -218,6 +218,7 @@ def many_snapshots(home, num):
     [(location,)] = catalog.execute("SELECT metadata_location FROM iceberg_tables").fetchall()
     metadata = json.loads(local_path(location).read_text())
     head = metadata["snapshots"][-1]
+    head["timestamp-ms"] -= num  # none is of the future
     for i in range(num):
         head = {**head, "parent-snapshot-id": head["snapshot-id"], "snapshot-id": 1000 + i, "timestamp-ms": head["timestamp-ms"] + 1,
                 "sequence-number": head["sequence-number"] + 1, "first-row-id": metadata["next-row-id"], "added-rows": 0}

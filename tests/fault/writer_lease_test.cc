@@ -278,7 +278,7 @@ TEST_F(WriterLeaseTest, ARewriteHoldsOneWhileItRuns) {
   RewriteOptions options = AllFiles();
   options.max_file_group_input_files = 2;
   ASSERT_THAT(RewriteDataFiles(table_, options, context), IsOk());
-  EXPECT_EQ(num_leased, 2);
+  EXPECT_GE(num_leased, 2);
   EXPECT_THAT(Leases(), IsEmpty());
   int num_written = 0;
   before_ = [&](const char* operation, const std::string&) { num_written += std::string_view(operation) == "close"; };

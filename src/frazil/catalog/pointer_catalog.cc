@@ -6,6 +6,7 @@
 #include "frazil/base/log.h"
 #include "frazil/base/uuid.h"
 #include "frazil/catalog/metadata_file.h"
+#include "frazil/catalog/missing_metadata.h"
 #include "frazil/catalog/pointer_rules.h"
 #include "frazil/spec/checked_property.h"
 
@@ -52,14 +53,11 @@ bool HoldsAssertCreate(const std::vector<spec::TableRequirement>& requirements) 
   });
 }
 
-// A metadata file that is gone must not look like a table that is gone: CREATE IF NOT EXISTS would go on from there.
 Result<LoadedTable> ReadTable(const io::FileIO& io, MetadataCache& known, const TableName& name,
                               const std::string& location) {
   auto metadata = known.Read(io, location);
   if (metadata) return LoadedTable{*std::move(metadata), location};
-  if (metadata.error().code() == ErrorCode::kNotFound) {
-    return Fail(ErrorCode::kInvalidTable, "metadata file of table {} is missing: {}", name.ToString(), location);
-  }
+  if (metadata.error().code() == ErrorCode::kNotFound) return tl::unexpected(MissingMetadata(name, location));
   return tl::unexpected(std::move(metadata).error().WithContext("loading table " + name.ToString()));
 }
 

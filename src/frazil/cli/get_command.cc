@@ -84,7 +84,9 @@ Result<spec::SchemaPtr> LoadSchema(Context& context, const catalog::TableName& n
   return loaded.metadata->schema();
 }
 
-Status CheckColumns(const std::vector<std::string>& columns, const spec::Schema& schema, const std::string& table) {
+/// As the table spells them.
+Result<std::vector<std::string>> FindColumns(const std::vector<std::string>& columns, const spec::Schema& schema,
+                                             const std::string& table) {
   std::vector<std::string> names{"_file",
                                  "_pos",
                                  "_spec_id",
@@ -93,15 +95,20 @@ Status CheckColumns(const std::vector<std::string>& columns, const spec::Schema&
                                  spec::kRowIdColumn,
                                  spec::kLastUpdatedSequenceNumberColumn};
   for (const spec::Field& field : schema.fields()) names.push_back(field.name);
+  std::vector<std::string> found;
   for (const std::string& column : columns) {
     const auto is_it = [&](const std::string& name) { return spec::EqualsAnyCase(name, column); };
-    if (column == "*" || std::ranges::any_of(names, is_it)) continue;
+    const auto at = std::ranges::find_if(names, is_it);
+    if (column == "*" || at != names.end()) {
+      found.push_back(column == "*" ? column : *at);
+      continue;
+    }
     Error error(ErrorCode::kInvalidArgument, fmt::format("no such column of {}: '{}'", table, column));
     const std::string nearest = spec::NearestName(column, names);
     return tl::unexpected(nearest.empty() ? std::move(error)
                                           : std::move(error).WithHint("did you mean " + nearest + "?"));
   }
-  return {};
+  return found;
 }
 
 Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
@@ -110,9 +117,9 @@ Result<ExitCode> RunGet(Context& context, const GetOptions& options) {
   FRAZIL_ASSIGN(const spec::SchemaPtr schema, LoadSchema(context, name));
   FRAZIL_ASSIGN(const std::vector<KeyPart> parts, ParseKeyText(options.key));
   FRAZIL_ASSIGN(const std::vector<KeyValue> key, KeyOf(parts, *schema, name.ToString()));
-  FRAZIL_TRY(CheckColumns(options.columns, *schema, name.ToString()));
+  FRAZIL_ASSIGN(const std::vector<std::string> columns, FindColumns(options.columns, *schema, name.ToString()));
   FRAZIL_ASSIGN(const std::unique_ptr<sql::Session> session, context.NewSession());
-  FRAZIL_ASSIGN(std::unique_ptr<sql::QueryResult> result, session->Execute(QueryOf(name, options.columns, key)));
+  FRAZIL_ASSIGN(std::unique_ptr<sql::QueryResult> result, session->Execute(QueryOf(name, columns, key)));
   FRAZIL_ASSIGN(const std::unique_ptr<RowsAtHand> rows, RowsAtHand::Read(std::move(result)));
   if (rows->empty()) {
     return Fail(ErrorCode::kNotFound, "row not found in {}: {}", name.ToString(), options.key);

@@ -226,6 +226,8 @@ Result<ExitCode> PlanMaintenance(Context& context, const MaintainCommand& comman
                    .Add("failed_steps", num_failed)
                    .Print(context));
   }
+  // What planning refuses is what it was told.
+  if (failure && failure->code() == ErrorCode::kInvalidArgument) return session->Refused(*failure);
   if (failure) return session->Failed(*failure);
   return ExitCode::kOk;
 }

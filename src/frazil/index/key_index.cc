@@ -291,7 +291,8 @@ class RunKeyIndex : public KeyIndex {
     }
     current_->Advance(next, std::move(added), damaged_shards);
     if (new_files) new_files->Keep();
-    checkpoint_rule_.Count(change, cost.ReaderReach());
+    // A table without a snapshot has nothing to write: the first checkpoint is that of its first commit.
+    if (snapshot != nullptr) checkpoint_rule_.Count(change, cost.ReaderReach());
     // What was read again must not be lost to the next restart.
     if (!damage.empty() || !incomplete_.empty()) checkpoint_rule_.Demand();
     follow.UpdateNumbers(live_);

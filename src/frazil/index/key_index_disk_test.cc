@@ -286,7 +286,7 @@ TEST_F(KeyIndexDiskTest, OneProcessWritesAndOthersReadWhatItCheckpointed) {
   reading.mode = KeyIndexOptions::Mode::kReadOnly;
   EXPECT_THAT(OpenKeyIndex(reading), IsError(ErrorCode::kNotFound, folder_.path().string()));
   const auto writer = Open();
-  EXPECT_THAT(TryOpen(), IsError(ErrorCode::kFenced, "in use by process"));
+  EXPECT_THAT(TryOpen(), IsError(ErrorCode::kFenced, "in use by another pipeline of this process"));
   ASSERT_THAT(Follow(*writer), IsOk());
   ASSERT_THAT(writer->Checkpoint(), IsOk());
   const auto files = FilesOf("");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frazil/base/result.h"
+#include "frazil/catalog/missing_metadata.h"
 #include "frazil/ingest/wait_loop.h"
 #include "frazil/table/table.h"
 
@@ -12,10 +13,8 @@ namespace frazil::ingest {
 
 /// What it means that a table could not be loaded: one that the catalog has and whose metadata file is not there lies in a store
 /// that is away, as where nothing is mounted: kUnavailable. Other errors stay what they are.
-inline Error JudgeUnloadable(const catalog::Catalog& catalog, const catalog::TableName& name, Error error) {
-  if (error.code() != ErrorCode::kNotFound) return error;
-  const auto names = catalog.ListTables(name.levels);
-  if (!names || std::find(names->begin(), names->end(), name) == names->end()) return error;
+inline Error JudgeUnloadable(Error error) {
+  if (!catalog::IsMissingMetadata(error)) return error;
   return Error(ErrorCode::kUnavailable, "the table's metadata file is not in its store: " + error.message())
       .WithHint("is the store mounted?");
 }
@@ -31,14 +30,14 @@ class MovedTable {
   /// folder the store is away, kUnavailable; beside others it is lost. Every other error stays what it is; the table is
   /// refreshed where it had to be asked.
   Error Judge(Error error) {
-    if (error.code() != ErrorCode::kNotFound) return error;
+    if (error.code() != ErrorCode::kNotFound && !catalog::IsMissingMetadata(error)) return error;
     const std::string read = table_.metadata_location();
     if (const Status asked = table_.Refresh(); !asked) {
-      const Error why = JudgeUnloadable(*table_.catalog(), table_.name(), asked.error());
+      const Error why = JudgeUnloadable(asked.error());
       if (!IsMendedByWaiting(why)) return error;
       // The catalog's answer may have been a stale one; but not twice.
       const bool is_lost =
-          asked.error().code() == ErrorCode::kNotFound && HasOtherMetadata(read) && !IsNew(asked.error().ToString());
+          catalog::IsMissingMetadata(asked.error()) && HasOtherMetadata(read) && !IsNew(asked.error().ToString());
       return is_lost ? std::move(error) : why;
     }
     if (table_.metadata_location() == read || !IsNew(error.ToString())) return error;

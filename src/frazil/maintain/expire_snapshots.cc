@@ -169,6 +169,17 @@ Result<table::MetadataChange> ChangeFor(const ExpiryPlan& plan, const ExpireOpti
   return change;
 }
 
+/// The store's time, if lists of earlier runs are to be judged by it; else 0. Without a file of ours nobody tells it.
+Result<int64_t> TimeForLists(const table::Table& table) {
+  FRAZIL_ASSIGN(const auto lists, RemovalList::Find(*table.io(), table.metadata()->location,
+                                                    RemovalOperationName(RemovalOperation::kExpire)));
+  if (lists.empty()) return 0;
+  FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table.io(), *table.metadata(), RemovalList::kProbe, {}));
+  const auto now_ms = StoreTimeMs(*table.io(), probe);
+  static_cast<void>(table.io()->Delete({probe}));  // orphan removal finds one that stays
+  return now_ms;
+}
+
 /// Why each snapshot goes, and with how many files.
 std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::vector<RemovalCandidate>& freed,
                                      const ExpireOptions& options) {
@@ -257,10 +268,7 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
     FRAZIL_ASSIGN(result.resumed.deleted, files.Unfinished());
     return {};
   }
-  int64_t store_now_ms = 0;  // without a file of ours nobody tells it: then only what runs have said they leave
-  if (!freed.empty()) {
-    FRAZIL_ASSIGN(store_now_ms, StoreTimeMs(*table.io(), list));
-  }
+  FRAZIL_ASSIGN(const int64_t store_now_ms, freed.empty() ? TimeForLists(table) : StoreTimeMs(*table.io(), list));
   FileRemoval files(table, RemovalOperation::kExpire, *std::move(live), store_now_ms, context, options.pace);
   if (!freed.empty()) FRAZIL_TRY(files.Remove(list, freed, result.removal));
   return files.Resume(result.resumed, options.only_files);

@@ -209,9 +209,8 @@ Status FileRemoval::ResumeList(const std::string& list, const std::optional<std:
   return {};
 }
 
-Result<std::vector<io::FileInfo>> FileRemoval::FindUnfinished() const {
-  FRAZIL_ASSIGN(auto lists,
-                RemovalList::Find(*table_.io(), table_.metadata()->location, RemovalOperationName(operation_)));
+Result<std::vector<io::FileInfo>> FileRemoval::FindUnfinished(const std::string& what) const {
+  FRAZIL_ASSIGN(auto lists, RemovalList::Find(*table_.io(), table_.metadata()->location, what));
   std::erase_if(lists, [this](const io::FileInfo& list) {
     return !RemovalList::IsLeft(list.path) && list.modified_ms > StoreNowMs() - kAbandonedAfterMs;
   });
@@ -219,7 +218,7 @@ Result<std::vector<io::FileInfo>> FileRemoval::FindUnfinished() const {
 }
 
 Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only) {
-  const auto lists = FindUnfinished();
+  const auto lists = FindUnfinished(RemovalOperationName(operation_));
   if (!lists) {
     Notice(context_, "what earlier runs had listed stays: " + lists.error().ToString());
     return {};
@@ -235,7 +234,7 @@ Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<s
 
 Result<std::vector<RemovalCandidate>> FileRemoval::Unfinished() const {
   std::vector<RemovalCandidate> files;
-  FRAZIL_ASSIGN(const auto lists, FindUnfinished());
+  FRAZIL_ASSIGN(const auto lists, FindUnfinished(RemovalOperationName(operation_)));
   for (const io::FileInfo& list : lists) {
     auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list.path);
     if (candidates) std::move(candidates->begin(), candidates->end(), std::back_inserter(files));
@@ -244,12 +243,14 @@ Result<std::vector<RemovalCandidate>> FileRemoval::Unfinished() const {
 }
 
 void FileRemoval::ForgetUnfinished() {
-  const auto lists = FindUnfinished();
-  if (!lists) return;
-  for (const io::FileInfo& list : *lists) {
-    // Of a copied folder: it is said, and nothing is done with it.
-    if (!RemovalList::Read(*table_.io(), *table_.metadata(), list.path)) continue;
-    static_cast<void>(table_.io()->Delete({list.path}));
+  for (const std::string& what : {RemovalOperationName(operation_), std::string(RemovalList::kProbe)}) {
+    const auto lists = FindUnfinished(what);
+    if (!lists) return;
+    for (const io::FileInfo& list : *lists) {
+      // Of a copied folder: it is said, and nothing is done with it.
+      if (!RemovalList::Read(*table_.io(), *table_.metadata(), list.path)) continue;
+      static_cast<void>(table_.io()->Delete({list.path}));
+    }
   }
 }
 

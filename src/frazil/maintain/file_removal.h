@@ -54,7 +54,8 @@ class FileRemoval {
   Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt);
   /// What Resume() would take up now; a list that does not work is passed over.
   Result<std::vector<RemovalCandidate>> Unfinished() const;
-  /// Deletes the lists that Resume() would take up: whoever was to go by them has listed anew. Best effort.
+  /// Deletes the lists that Resume() would take up: whoever was to go by them has listed anew. And probes that were left
+  /// over. Best effort.
   void ForgetUnfinished();
 
  private:
@@ -68,7 +69,7 @@ class FileRemoval {
   Status Go(Work& work, RemovalResult& result);
   Status DeleteBatch(Work& work, std::vector<RemovalCandidate> batch, RemovalResult& result);
   Status ResumeList(const std::string& list, const std::optional<std::set<std::string>>& only, RemovalResult& result);
-  Result<std::vector<io::FileInfo>> FindUnfinished() const;
+  Result<std::vector<io::FileInfo>> FindUnfinished(const std::string& what) const;
 
   table::Table& table_;
   const RemovalOperation operation_;

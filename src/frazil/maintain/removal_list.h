@@ -33,6 +33,8 @@ class RemovalList {
   /// kCorruptData. Both name the path.
   static Result<std::vector<RemovalCandidate>> Read(const io::FileIO& io, const spec::TableMetadata& table,
                                                     const std::string& path);
+  /// Of no files: a list that is written to learn the store's time.
+  static constexpr char kProbe[] = "probe";
   /// Whether the run that made it has said that it will not go on: `what` was Left(...).
   static bool IsLeft(const std::string& path);
   static std::string Left(const std::string& what) { return "left-" + what; }

@@ -92,7 +92,8 @@ class OrphanRun {
 
   Status Run() {
     // The first file written tells the store's time; without orphans it goes again.
-    FRAZIL_ASSIGN(const std::string probe, RemovalList::Write(*table_.io(), *table_.metadata(), "probe", {}));
+    FRAZIL_ASSIGN(const std::string probe,
+                  RemovalList::Write(*table_.io(), *table_.metadata(), RemovalList::kProbe, {}));
     const auto now = StoreTimeMs(*table_.io(), probe);
     FRAZIL_TRY(table_.io()->Delete({probe}));
     FRAZIL_ASSIGN(const int64_t store_now_ms, now);

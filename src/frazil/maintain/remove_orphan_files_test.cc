@@ -167,12 +167,12 @@ TEST(RemoveOrphanFiles, AGivenListStandsForTheListing) {
   constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
   std::string asked_for;
   table::ProcedureContext context = ContextOf(test);
+  std::vector<io::FileInfo> files;
+  for (const std::string& path : {live, old, old, hidden, outside, detour}) files.push_back({path, 0, kDayMs - 1});
+  files.push_back({young, 0, kDayMs});
+  files.push_back({undated, 0, 0});
   context.read_file_list = [&](const std::string& name) -> Result<std::vector<io::FileInfo>> {
     asked_for = name;
-    std::vector<io::FileInfo> files;
-    for (const std::string& path : {live, old, old, hidden, outside, detour}) files.push_back({path, 0, kDayMs - 1});
-    files.push_back({young, 0, kDayMs});
-    files.push_back({undated, 0, 0});
     return files;
   };
   table::ProcedureArguments arguments = {
@@ -181,10 +181,10 @@ TEST(RemoveOrphanFiles, AGivenListStandsForTheListing) {
   ASSERT_THAT(shown, IsOk());
   EXPECT_EQ(asked_for, "db.listed");
   EXPECT_THAT(*shown, ElementsAre(table::ProcedureRow{old}));
-  arguments["dry_run"] = false;
-  const auto deleted = Call("remove_orphan_files", context, arguments);
-  ASSERT_THAT(deleted, IsOk());
-  EXPECT_EQ(*deleted, *shown);
+  OrphanOptions options = AnyAge();
+  options.older_than_ms = kDayMs;
+  options.listed = files;
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, options, ContextOf(test))), ElementsAre(old));
   EXPECT_THAT(*test.io->Exists(old), false);
   for (const std::string& path : {live, young, undated, hidden, unlisted, outside}) {
     EXPECT_TRUE(*test.io->Exists(path)) << path;

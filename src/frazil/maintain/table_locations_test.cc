@@ -31,10 +31,10 @@ TEST(TableLocations, TheOldestLeaseOfAllOfThemCounts) {
   io::MemoryFileIO io;
   const auto oldest = [&] { return *LeasedSinceMs(io, {"memory:/old", "memory:/new"}, 0); };
   EXPECT_EQ(oldest(), std::nullopt);
-  ASSERT_THAT(io.WriteFile("memory:/new/_frazil/leases/w.json", AsBytes(R"({"started-at-ms": 7})")), IsOk());
-  EXPECT_EQ(oldest(), 7);
-  ASSERT_THAT(io.WriteFile("memory:/old/_frazil/leases/w.json", AsBytes(R"({"started-at-ms": 5})")), IsOk());
-  EXPECT_EQ(oldest(), 5);
+  ASSERT_THAT(io.WriteFile("memory:/new/_frazil/leases/w.json", AsBytes(R"({"started-at-ms": -5})")), IsOk());
+  EXPECT_EQ(oldest(), -5);
+  ASSERT_THAT(io.WriteFile("memory:/old/_frazil/leases/w.json", AsBytes(R"({"started-at-ms": -7})")), IsOk());
+  EXPECT_EQ(oldest(), -7);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ Result<table::Table> OpenPipelineTable(const PipelineConfig& config, const Pipel
   FRAZIL_ASSIGN(const std::shared_ptr<catalog::Catalog> catalog, CatalogOf(config.catalog, resources));
   auto loaded = table::Table::Load(catalog, config.table);
   if (loaded) return loaded;
-  const Error error = ingest::JudgeUnloadable(*catalog, config.table, loaded.error());
+  const Error error = ingest::JudgeUnloadable(loaded.error());
   if (error.code() != ErrorCode::kNotFound) return tl::unexpected(error);
   if (!create) return loaded;
   if (!config.create_if_missing) {

@@ -92,6 +92,7 @@ TEST(CreateTable, RefusesSourcesThatAreNotColumns) {
 TEST(CreateTable, RefusesColumnsThatAreCalledAsMetadataColumns) {
   const auto with = [](Field field) {
     CreateTableRequest request;
+    request.location = Request().location;
     request.schema = *Schema::Make(SchemaId{0}, {std::move(field)});
     return request;
   };

@@ -83,7 +83,7 @@ TEST(RenderBox, LeavesColumnsOutBeforeNoneCanBeRead) {
   }
   const std::string text = Render(table, 10, 80);
   EXPECT_THAT(text, testing::HasSubstr("12 columns (6 shown)"));
-  EXPECT_THAT(text, testing::HasSubstr(" xxxxxxxxx… │"));
+  EXPECT_THAT(text, testing::HasSubstr(" xxxxxxxxxx… │"));
 }
 
 TEST(RenderBox, CountsWideCharacters) {

@@ -191,7 +191,7 @@ TEST(SchemaUpdate, RefusesToDropWhatPartitionsOrOrdersTheTable) {
   EXPECT_THAT(update.DropColumn("name"),
               IsError(ErrorCode::kInvalidArgument, "cannot drop a column that the table is ordered by: name"));
   EXPECT_THAT(update.RenameColumn("name", "zip_bucket"),
-              IsError(ErrorCode::kInvalidArgument, "a partition field has that name"));
+              IsError(ErrorCode::kInvalidArgument, "a partition field has the name of the column"));
   EXPECT_THAT(update.DropColumn("address.street"), IsOk());
 }
 
