@@ -125,9 +125,9 @@ def test_large_and_small_vectors_of_one_puffin_are_each_read_for_their_own_file(
         assert engine.rows("shop.mixed", ["file", "i"]) == expected, engine.name
 
 
-def test_null_structs_with_required_members_read_the_same_everywhere(home, all_engines):
+def test_null_structs_with_required_members_read_the_same_everywhere(home, all_engines, spark):
     """A struct column that is added, with a NOT NULL member, is null in rows that are there: they can be rewritten."""
-    home.run("sql", "-e", "CREATE TABLE t.nulls (id int, n int); INSERT INTO t.nulls VALUES (1, 1), (2, 2); "
+    home.run("sql", "-e", "CREATE NAMESPACE IF NOT EXISTS t; CREATE TABLE t.nulls (id int, n int); INSERT INTO t.nulls VALUES (1, 1), (2, 2); "
              "ALTER TABLE t.nulls ADD COLUMN addr struct<zip: int NOT NULL, city: string>; "
              "ALTER TABLE t.nulls ADD COLUMN points array<struct<a: int NOT NULL>>; "
              "UPDATE t.nulls SET n = 10 WHERE id = 1; "
@@ -136,4 +136,10 @@ def test_null_structs_with_required_members_read_the_same_everywhere(home, all_e
     ours = all_engines.frazil.rows("t.nulls", ["id", "n", "addr", "points"])
     assert len(ours) == 4
     for engine in all_engines.all[1:]:
-        assert engine.rows("t.nulls", ["id", "n", "addr", "points"]) == ours, engine.name
+        if engine.name == "PyIceberg":  # it makes an empty list of a null one when the elements are structs
+            assert engine.rows("t.nulls", ["id", "n", "addr"]) == [row[:3] for row in ours]
+        elif engine.name != "Spark":  # its frames reach Python by Arrow, which refuses such structs; it reads them
+            assert engine.rows("t.nulls", ["id", "n", "addr", "points"]) == ours, engine.name
+    query = "SELECT id, addr IS NULL, addr.zip, addr.city, points IS NULL, points[0].a, points[1].a FROM {c}.t.nulls ORDER BY id"
+    assert [tuple(row) for row in spark.sql(query)] == [(1, True, None, None, True, None, None), (2, True, None, None, True, None, None),
+                                                        (3, False, 7, "x", False, 1, None), (4, True, None, None, True, None, None)]

@@ -82,7 +82,7 @@ def test_each_row_lies_in_the_partition_that_spark_would_choose(home, spark):
 
 def test_spark_loads_a_table_whose_columns_moved_around_names_of_partition_fields(home, spark):
     """Java binds every spec of a table to its current schema by name: what we allow must load, now and after its own changes."""
-    home.run("sql", "-e", "CREATE TABLE t.p (id int, ts timestamp, b string) PARTITIONED BY (days(ts), b, bucket(4, id)); "
+    home.run("sql", "-e", "CREATE NAMESPACE IF NOT EXISTS t; CREATE TABLE t.p (id int, ts timestamp, b string) PARTITIONED BY (days(ts), b, bucket(4, id)); "
              "INSERT INTO t.p VALUES (1, TIMESTAMP '2026-03-01 10:00:00', 'x'); "
              "ALTER TABLE t.p RENAME COLUMN b TO c; ALTER TABLE t.p DROP PARTITION FIELD b; ALTER TABLE t.p DROP PARTITION FIELD ts_day; "
              "ALTER TABLE t.p ADD COLUMN day date; INSERT INTO t.p VALUES (2, TIMESTAMP '2026-03-02 10:00:00', 'y', DATE '2026-03-02'); "
