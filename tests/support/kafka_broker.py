@@ -10,8 +10,8 @@ import time
 import uuid
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, AdminClient, ConfigResource, NewPartitions, NewTopic,
-                                   OffsetSpec, ResourcePatternType, ResourceType)
+from confluent_kafka.admin import (AclBinding, AclOperation, AclPermissionType, AdminClient, AlterConfigOpType, ConfigEntry,
+                                   ConfigResource, NewPartitions, NewTopic, OffsetSpec, ResourcePatternType, ResourceType)
 
 from home import needed
 from server import Server, free_ports, wait_until
@@ -162,9 +162,11 @@ class Broker(Server):
         wait_until(led, 30, f"{count} partitions of {name}")
 
     def alter_topic(self, name: str, **config) -> None:
-        resource = ConfigResource(ConfigResource.Type.TOPIC, name,
-                                  {key.replace("_", "."): str(value) for key, value in config.items()})
-        self.admin.alter_configs([resource])[resource].result(30)
+        """Sets these; what else was set stays."""
+        entries = [ConfigEntry(key.replace("_", "."), str(value), incremental_operation=AlterConfigOpType.SET)
+                   for key, value in config.items()]
+        resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=entries)
+        self.admin.incremental_alter_configs([resource])[resource].result(30)
 
     def allow(self, name: str, user: str, *operations: AclOperation) -> None:
         """From now on `user` may do that with the topic, and nobody else anything (but the tests, who are ANONYMOUS)."""

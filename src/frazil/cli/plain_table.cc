@@ -6,6 +6,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "frazil/base/duration_text.h"
+
 namespace frazil::cli {
 namespace {
 
@@ -73,12 +75,8 @@ std::string RowsText(const std::vector<std::string>& header, const std::vector<s
 
 std::string FormatTime(int64_t ms, int64_t now_ms) {
   const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  const int64_t age = std::max<int64_t>(0, (now_ms - ms) / 1000);
-  const std::string ago = age < 120      ? fmt::format("{} s", age)
-                          : age < 7200   ? fmt::format("{} min", age / 60)
-                          : age < 172800 ? fmt::format("{} h", age / 3600)
-                                         : fmt::format("{} days", age / 86400);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S} ({} ago)", fmt::gmtime(seconds), ago);
+  const std::chrono::seconds age(std::max<int64_t>(0, (now_ms - ms) / 1000));
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} ({} ago)", fmt::gmtime(seconds), FormatDuration(age));
 }
 
 }  // namespace frazil::cli

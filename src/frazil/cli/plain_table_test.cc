@@ -22,7 +22,7 @@ TEST(PlainTable, IsReadByPeople) {
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'000'000'000), "2023-11-14 22:13:20 (0 s ago)");
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'000'600'000), "2023-11-14 22:13:20 (10 min ago)");
   EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'036'000'000), "2023-11-14 22:13:20 (10 h ago)");
-  EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'864'000'000), "2023-11-14 22:13:20 (10 days ago)");
+  EXPECT_EQ(FormatTime(1'700'000'000'000, 1'700'864'000'000), "2023-11-14 22:13:20 (10 d ago)");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frazil/base/duration_text.h"
 #include "frazil/ingest/record_proof.h"
 #include "frazil/ingest/start_commit.h"
 
@@ -73,8 +74,8 @@ Status CheckSameRecords(RecordSource& source, const std::map<std::string, std::s
 
 std::string TombstoneText(const std::string& id, const std::string& what, int64_t age_ms,
                           std::chrono::milliseconds retention) {
-  return fmt::format("the {} of pipeline {} is {} h old, and the compacted topic keeps tombstones for {} h", what, id,
-                     age_ms / 3'600'000, retention.count() / 3'600'000);
+  return fmt::format("the {} of pipeline {} is {} old, and the compacted topic keeps tombstones for {}", what, id,
+                     FormatDuration(std::chrono::milliseconds(age_ms)), FormatDuration(retention));
 }
 
 /// A compacted topic forgets tombstones: who was away for too long would keep rows that are deleted (ingest.md rule 15).
