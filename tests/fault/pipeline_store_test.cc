@@ -1,5 +1,5 @@
-// A store that is full, that nobody may write, or that is not mounted: a pipeline without end waits with the reason in its
-// status, and goes on when the store is back.
+// A store that is full, that nobody may write, or that is not mounted: a pipeline waits with the reason in its status, and goes
+// on when the store is back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,13 +107,39 @@ TEST_F(PipelineStore, OneThatIsFullIsWaitedForWithTheReason) {
   }
 }
 
-TEST_F(PipelineStore, OneThatIsFullEndsABoundedRun) {
+/// At its start and behind it.
+TEST_F(PipelineStore, OneThatIsFullIsWaitedForByABoundedRunAsWell) {
+  for (const char* file : {".metadata.json", "/data/"}) {
+    SCOPED_TRACE(file);
+    AppendFirst();
+    int num_failures = 0;
+    std::string reason;
+    const auto pipeline = world_.NewPipeline(Options(true));
+    decide_ = [&](std::string_view operation, const std::string& path) -> Status {
+      if (operation != "create" || path.find(file) == std::string::npos || num_failures == 5) return {};
+      if (pipeline->status().state == PipelineState::kWaiting) reason = pipeline->status().reason;
+      ++num_failures;
+      return Fail(ErrorCode::kIo, "no space left on device: {}", path);
+    };
+    EXPECT_THAT(pipeline->Run(), IsOk());
+    decide_ = [](std::string_view, const std::string&) { return Status(); };
+    EXPECT_EQ(num_failures, 5);
+    EXPECT_THAT(reason, AllOf(HasSubstr("no space left on device"), HasSubstr(file)));
+    world_.ExpectComplete();
+  }
+}
+
+TEST_F(PipelineStore, ABoundedRunThatWaitsEndsWhenItIsTold) {
   AppendFirst();
-  decide_ = [](std::string_view operation, const std::string& path) -> Status {
-    const bool is_data = operation == "create" && path.find("/data/") != std::string::npos;
-    return is_data ? Fail(ErrorCode::kIo, "no space left on device: {}", path) : Status();
+  const auto pipeline = world_.NewPipeline(Options(true));
+  decide_ = [&](std::string_view operation, const std::string& path) -> Status {
+    if (operation != "create" || path.find("/data/") == std::string::npos) return {};
+    pipeline->Stop(std::chrono::milliseconds(0));
+    return Fail(ErrorCode::kIo, "no space left on device: {}", path);
   };
-  EXPECT_THAT(world_.Run(Options(true)), IsError(ErrorCode::kIo, "no space left on device"));
+  EXPECT_THAT(pipeline->Run(), IsOk());
+  const SourcePositions committed = pipeline->status().committed;
+  for (const auto& [partition, offset] : committed) EXPECT_EQ(offset.next, 0) << partition;
   decide_ = [](std::string_view, const std::string&) { return Status(); };
   ASSERT_THAT(world_.Run(Options(true)), IsOk());
   world_.ExpectComplete();

@@ -209,25 +209,50 @@ def test_a_store_that_goes_away_is_waited_for(home, topic, registry, part, said)
     home.run("index", "verify", TABLE)
 
 
-def test_a_bounded_run_ends_with_a_store_that_people_have_to_mend(home, topic, registry):
+def test_a_bounded_run_waits_for_a_store_that_people_have_to_mend(home, topic, registry):
     topic.upsert(changes(33, 100))
     config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
     run_bounded(home, config)
     folder = local_path(home.metadata(TABLE)["location"]) / "data"
     away = home.folder / "away"
+    said = "a file stands where a folder is needed"
+    topic.upsert(changes(34, 100))
     folder.rename(away)
     folder.write_text("no folder")
-    topic.upsert(changes(34, 100))
-    done = run_bounded(home, config, check=False)
-    assert done.returncode == 1 and "a file stands where a folder is needed" in done.stderr, done.stderr
-    folder.unlink()
-    away.rename(folder)
-    folder.parent.rename(away)  # nothing is left where the table was: it is not made anew
+    try:
+        with Running(home, config, "--bounded", "--drain-timeout", "1s") as running:
+            running.wait_for(lambda status: status["state"] == "waiting" and said in status["reason"], "the reason")
+            code, report, told = running.stop()
+            assert code == 5 and report["pipelines"][0]["replay"], told  # what was read is not in the table
+        with Running(home, config, "--bounded") as running:
+            running.wait_for(lambda status: status["state"] == "waiting" and said in status["reason"], "the reason")
+            folder.unlink()
+            away.rename(folder)
+            code, report, told = running.ended(120)
+            assert code == 0 and report["pipelines"][0]["replay"] == {} and said in told, told
+    finally:
+        if away.exists():
+            folder.unlink()
+            away.rename(folder)
+    expect_equal(home, topic)
+
+
+def test_a_bounded_run_does_not_begin_without_its_store(home, topic, registry):
+    topic.upsert(changes(35, 100))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    run_bounded(home, config)
+    folder = local_path(home.metadata(TABLE)["location"])
+    away = home.folder / "away"
+    folder.rename(away)  # nothing is left where the table was: it is not made anew
     done = run_bounded(home, config, check=False)
     assert done.returncode == 3 and "metadata file is not in its store" in done.stderr, done.stderr
-    assert not folder.parent.exists()
-    away.rename(folder.parent)
-    run_bounded(home, config)
+    assert not folder.exists()
+    # It may just be mounted.
+    with Running(home, config, "--bounded") as running:
+        running.wait_for(lambda status: status["state"] == "waiting" and "not in its store" in status["reason"], "the reason")
+        away.rename(folder)
+        code, _, told = running.ended(60)
+        assert code == 0, told
     expect_equal(home, topic)
 
 

@@ -195,6 +195,8 @@ bool WaitUntilEnded(service::PipelineSet& set, const InterruptGuard& interrupt, 
 
 /// A catalog that another process holds is a reason to show; pipelines ask again.
 constexpr std::chrono::milliseconds kCatalogPatience{3'000};
+/// A bounded run ends, so it does not wait for long for what does not answer at its start: it may just be starting.
+constexpr std::chrono::milliseconds kBoundedPatience{15'000};
 
 Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
   KeepFreedHeapSmall();
@@ -220,10 +222,12 @@ Result<ExitCode> RunPipelines(Context& context, const RunOptions& options) {
 
   std::vector<service::PipelineMember> members;
   for (const service::PipelineConfig& pipeline : *configs) members.push_back(service::MemberOf(pipeline, resources));
-  service::PipelineSet set(std::move(members), {.clock = nullptr,
-                                                .waits_for_connections = !options.is_bounded,
-                                                .first_retry = std::chrono::milliseconds(1'000),
-                                                .on_event = LogEvent});
+  service::PipelineSet set(
+      std::move(members),
+      {.clock = nullptr,
+       .connection_patience = options.is_bounded ? kBoundedPatience : std::chrono::milliseconds::max(),
+       .first_retry = std::chrono::milliseconds(1'000),
+       .on_event = LogEvent});
   std::unique_ptr<service::HttpServer> server;
   std::unique_ptr<AddressFile> address;
   if (http.is_enabled) {

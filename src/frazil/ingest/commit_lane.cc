@@ -60,7 +60,7 @@ Status CommitLane::FollowHead() {
 
 bool CommitLane::MayWaitFor(const Error& error) const {
   if (error.code() == ErrorCode::kResourceExhausted) return clock_.NowMs() - begun_ms_ < kMemoryPatienceMs;
-  return IsMendedByWaiting(error) || (waits_for_people_ && IsMendedByPeople(error));
+  return IsMendedInStore(error);
 }
 
 Result<FenceState> CommitLane::AskTable(const FrozenBatch& frozen) {

@@ -22,14 +22,12 @@ namespace frazil::ingest {
 class CommitLane {
  public:
   CommitLane(table::Table& table, StartedIndex& started, const PipelineIdentity& pipeline, BatchCommitOptions options,
-             bool in_background, bool waits_for_people, Clock& clock, const PipelineControl& control,
-             StatusBoard& board)
+             bool in_background, Clock& clock, const PipelineControl& control, StatusBoard& board)
       : table_(table),
         started_(started),
         pipeline_(pipeline),
         options_(options),
         in_background_(in_background),
-        waits_for_people_(waits_for_people),
         clock_(clock),
         control_(control),
         board_(board) {}
@@ -69,7 +67,6 @@ class CommitLane {
   const PipelineIdentity& pipeline_;
   const BatchCommitOptions options_;
   const bool in_background_;
-  const bool waits_for_people_;  ///< see IsMendedByPeople()
   Clock& clock_;
   const PipelineControl& control_;
   StatusBoard& board_;

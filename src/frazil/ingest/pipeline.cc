@@ -54,8 +54,7 @@ Pipeline::Impl::Impl(table::Table table, std::unique_ptr<RecordSource> source, s
       drain_(options_.drain_landing, clock_),
       lane_(table_, started_, pipeline_,
             {.landing = options_.landing, .executor = options_.executor, .stages = nullptr},
-            options_.executor != nullptr && options_.executor->num_threads() > 1, !options_.is_bounded, clock_,
-            control_, board_) {}
+            options_.executor != nullptr && options_.executor->num_threads() > 1, clock_, control_, board_) {}
 
 void Pipeline::Impl::Notice(const std::string& line) {
   const std::lock_guard lock(notice_mutex_);
@@ -72,11 +71,7 @@ Status Pipeline::Impl::PatientlyOnTable(const std::function<Status()>& attempt) 
     Status done = attempt();
     return done ? std::move(done) : tl::unexpected(moved.Judge(std::move(done).error()));
   };
-  return Patiently(WaitLoop::Until::kStop, judged, [this](const Error& error) { return IsMendedInStore(error); });
-}
-
-bool Pipeline::Impl::IsMendedInStore(const Error& error) const {
-  return IsMendedByWaiting(error) || (!options_.is_bounded && IsMendedByPeople(error));
+  return Patiently(WaitLoop::Until::kStop, judged, IsMendedInStore);
 }
 
 Status Pipeline::Impl::Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,

@@ -102,9 +102,8 @@ class Pipeline::Impl {
 
   /// Tries until it works, time does not mend it, or somebody says stop.
   Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt);
-  /// For what asks nobody but table and store: without an end, people may mend those as well.
+  /// For what asks nobody but table and store.
   Status PatientlyOnTable(const std::function<Status()>& attempt);
-  bool IsMendedInStore(const Error& error) const;
   Status Patiently(WaitLoop::Until until, const std::function<Status()>& attempt,
                    const std::function<bool(const Error&)>& is_mended);
   void Notice(const std::string& line);

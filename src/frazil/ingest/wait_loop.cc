@@ -19,7 +19,7 @@ bool IsMendedByWaiting(const Error& error) {
          error.code() == ErrorCode::kCommitUnknown;
 }
 
-bool IsMendedByPeople(const Error& error) { return error.code() == ErrorCode::kIo; }
+bool IsMendedInStore(const Error& error) { return IsMendedByWaiting(error) || error.code() == ErrorCode::kIo; }
 
 void WaitLoop::Show(const Error& why) {
   if (!is_waiting_) Log::Warn("waiting: {}", why.ToString());

@@ -12,8 +12,8 @@ namespace frazil::ingest {
 /// Whether time may mend it: the thing that does not answer comes back, the others let us commit. A lost reply counts: then
 /// the table is asked.
 bool IsMendedByWaiting(const Error& error);
-/// Whether people may mend it: a store that is full, read-only or not mounted. A pipeline without end waits for that, too.
-bool IsMendedByPeople(const Error& error);
+/// The same of what asks nobody but table and store: people may mend one that is full, read-only or not mounted.
+bool IsMendedInStore(const Error& error);
 
 /// Waits longer and longer between attempts at something that does not answer, with the reason in the status. One thread.
 class WaitLoop {

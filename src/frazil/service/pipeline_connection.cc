@@ -122,33 +122,15 @@ std::string DrainLandingStatement(const std::string& catalog, const catalog::Tab
                      sql::QuotedText(fmt::format("{}", fmt::join(parts, "."))));
 }
 
-Status AskSource(ingest::RecordSource& source) {
+/// A bounded run does not begin with what does not answer: all that a start asks for is asked.
+Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& config) {
   FRAZIL_TRY(source.Identity());
   FRAZIL_TRY(source.Bounds());
   FRAZIL_TRY(source.TombstoneRetention());
-  return {};
-}
-
-/// Asks again for some seconds where nobody answers: it may just be starting.
-Status AskPatiently(const std::function<Status()>& ask) {
-  constexpr std::chrono::seconds kPatience{15};
-  constexpr int64_t kPauseMs = 500;
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    Status answered = ask();
-    const bool may_come = !answered && answered.error().code() == ErrorCode::kUnavailable;
-    if (!may_come || std::chrono::steady_clock::now() >= give_up) return answered;
-    Clock::System().SleepMs(kPauseMs);
-  }
-}
-
-/// A bounded run ends, so it does not wait for long for what does not answer at its start: all that a start asks for is asked.
-Status CheckTheyAnswer(ingest::RecordSource& source, const PipelineConfig& config) {
-  FRAZIL_TRY(AskPatiently([&] { return AskSource(source); }));
   if (config.registry.empty()) return {};
   FRAZIL_ASSIGN(const ingest::RegistryOptions registry, ingest::ParseRegistryOptions(config.registry));
   // Schemas may be registered under other subjects: any answer will do.
-  return AskPatiently([&] { return ingest::CheckRegistryAnswers(registry, config.topic + "-value"); });
+  return ingest::CheckRegistryAnswers(registry, config.topic + "-value");
 }
 
 }  // namespace

@@ -88,12 +88,14 @@ void PipelineSet::Say(const Member& member, const std::string& line) const {
 }
 
 Result<std::shared_ptr<ServedPipeline>> PipelineSet::Connect(Member& member) {
-  constexpr std::chrono::milliseconds kLongestRetry{30'000};
-  for (std::chrono::milliseconds pause = options_.first_retry;; pause = std::min(2 * pause, kLongestRetry)) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kLongestRetry{30'000};
+  const auto begun = std::chrono::steady_clock::now();
+  for (milliseconds pause = options_.first_retry;; pause = std::min(2 * pause, kLongestRetry)) {
     auto opened = member.config.open();
     if (opened) return std::shared_ptr<ServedPipeline>(*std::move(opened));
-    const bool can_wait = options_.waits_for_connections &&
-                          (ingest::IsMendedByWaiting(opened.error()) || ingest::IsMendedByPeople(opened.error()));
+    const auto waited = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begun);
+    const bool can_wait = ingest::IsMendedInStore(opened.error()) && waited < options_.connection_patience;
     std::unique_lock lock(mutex_);
     if (!can_wait || is_stopping_) return tl::unexpected(std::move(opened).error());
     std::string reason = opened.error().ToString();
@@ -104,7 +106,8 @@ Result<std::shared_ptr<ServedPipeline>> PipelineSet::Connect(Member& member) {
       Say(member, "waits: " + member.waits_for);  // written by this thread alone
       lock.lock();
     }
-    if (changed_.wait_for(lock, pause, [this] { return is_stopping_; })) {
+    const milliseconds left = options_.connection_patience - waited;
+    if (changed_.wait_for(lock, std::min(pause, left), [this] { return is_stopping_; })) {
       return Fail(ErrorCode::kShuttingDown, "stopped before it was connected");
     }
   }

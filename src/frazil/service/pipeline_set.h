@@ -37,7 +37,7 @@ struct PipelineMember {
   std::string namespace_text;
   std::string table;
   std::chrono::milliseconds commit_interval{300'000};
-  /// On the pipeline's thread. kUnavailable is tried again; everything else ends this pipeline.
+  /// On the pipeline's thread. What time or people may mend is tried again, everything else ends this pipeline.
   std::function<Result<std::unique_ptr<ServedPipeline>>()> open;
 };
 
@@ -68,8 +68,8 @@ class PipelineSet {
  public:
   struct Options {
     Clock* clock = nullptr;  ///< null: the system's
-    /// Wait for what does not answer when a pipeline starts; else that ends it.
-    bool waits_for_connections = true;
+    /// So long a pipeline waits at its start for what does not answer or cannot be written; then that ends it.
+    std::chrono::milliseconds connection_patience = std::chrono::milliseconds::max();
     std::chrono::milliseconds first_retry{1'000};                                        ///< doubled up to 30 s
     std::function<void(const std::string& pipeline, const std::string& line)> on_event;  ///< any thread
   };

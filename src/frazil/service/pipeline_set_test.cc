@@ -41,7 +41,7 @@ TEST(PipelineSet, WaitsForConnections) {
     return std::make_unique<FakePipeline>(Status{});
   }));
   PipelineSet set(std::move(members), {.clock = nullptr,
-                                       .waits_for_connections = true,
+                                       .connection_patience = kLong,
                                        .first_retry = milliseconds(1),
                                        .on_event = [&](const std::string&, const std::string& line) {
                                          const std::lock_guard lock(mutex);
@@ -62,23 +62,30 @@ TEST(PipelineSet, StopsWhileItWaits) {
     return Fail(ErrorCode::kUnavailable, "broker does not answer");
   }));
   PipelineSet set(std::move(members),
-                  {.clock = nullptr, .waits_for_connections = true, .first_retry = kLong, .on_event = {}});
+                  {.clock = nullptr, .connection_patience = kLong, .first_retry = kLong, .on_event = {}});
   set.Start();
   ASSERT_TRUE(Until([&] { return set.Reports()[0].status.state == PipelineState::kWaiting; }));
   set.Stop(kLong);
   EXPECT_TRUE(set.WaitFor(kLong));
 }
 
-TEST(PipelineSet, FailsInPlaceOfWaitingWhenToldSo) {
-  std::vector<PipelineMember> members;
-  members.push_back(Member("p", []() -> Result<std::unique_ptr<ServedPipeline>> {
-    return Fail(ErrorCode::kUnavailable, "broker does not answer");
-  }));
-  PipelineSet set(std::move(members),
-                  {.clock = nullptr, .waits_for_connections = false, .first_retry = kLong, .on_event = {}});
-  set.Start();
-  ASSERT_TRUE(set.WaitFor(kLong));
-  EXPECT_EQ(set.Reports()[0].error->code(), ErrorCode::kUnavailable);
+/// Brokers and stores alike; what does not go away by itself ends it at once.
+TEST(PipelineSet, FailsWhenItsPatienceIsOver) {
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kIo, ErrorCode::kFenced}) {
+    std::atomic<int> attempts{0};
+    std::vector<PipelineMember> members;
+    members.push_back(Member("p", [&attempts, code]() -> Result<std::unique_ptr<ServedPipeline>> {
+      ++attempts;
+      return Fail(code, "it does not work");
+    }));
+    // The last attempt comes when the time is over, however long the next pause would be.
+    PipelineSet set(std::move(members),
+                    {.clock = nullptr, .connection_patience = milliseconds(50), .first_retry = kLong, .on_event = {}});
+    set.Start();
+    ASSERT_TRUE(set.WaitFor(kLong / 2));
+    EXPECT_EQ(set.Reports()[0].error->code(), code);
+    EXPECT_EQ(attempts, code == ErrorCode::kFenced ? 1 : 2);
+  }
 }
 
 TEST(PipelineSet, TellsPipelinesWhatToDo) {
