@@ -1,6 +1,7 @@
-"""Everything at once against real servers, from a seed: a broker that is killed, runs that die at a write, a second copy, Spark
-changing, compacting and expiring the table between look-up and commit, rollbacks and retention. After every step each engine
-reads the same rows and the files hold together; when the dust settles the table holds the last value of every key.
+"""Everything at once against real servers, from a seed: a broker that is killed, runs that die at a write, requests to the
+catalog and replies that get lost, stale answers, a second copy, Spark changing, compacting and expiring the table between look-up
+and commit, rollbacks and retention. After every step each engine reads the same rows and the files hold together; when the dust
+settles the table holds the last value of every key.
 
 FRAZIL_TEST_SEED replays one seed, FRAZIL_CHAOS_STEPS makes it longer (tests/fault/pipeline_chaos_test.cc does many more
 histories of the same kind in memory).
@@ -101,6 +102,21 @@ class Chaos:
                 process.send_signal(signal.SIGCONT)
         self.ended(process, (0,))
 
+    def step_lost_commit(self):
+        """The catalog loses the request, or makes the commit and loses the reply."""
+        self.produce(self.chance.randrange(20, 60))
+        fault = self.chance.choice(["FRAZIL_LOSE_COMMIT_REQUEST", "FRAZIL_LOSE_COMMIT_REPLY"])
+        at = self.chance.randrange(1, 3)
+        self.story.append(f"{fault}={at}")
+        self.run(**{fault: str(at)})
+
+    def step_stale_catalog(self):
+        self.produce(self.chance.randrange(20, 60))
+        at = self.chance.randrange(1, 8)
+        self.story.append(f"stale answer {at}")
+        # 3: what the table was before stands behind what retention took.
+        self.run((0,) if self.truncated_at is None else (0, 3), FRAZIL_STALE_CATALOG=str(at))
+
     def step_broker(self):
         self.produce(self.chance.randrange(20, 60))
         self.story.append("the broker dies")
@@ -155,8 +171,9 @@ class Chaos:
         self.truncated_at = self.home.metadata(TABLE)["current-snapshot-id"]
 
     def step(self):
-        steps = [self.step_kill, self.step_kill, self.step_between, self.step_between, self.step_between, self.step_broker,
-                 self.step_second_copy, self.step_spark, self.step_rollback, self.step_retention]
+        steps = [self.step_kill, self.step_kill, self.step_between, self.step_between, self.step_between, self.step_lost_commit,
+                 self.step_stale_catalog, self.step_broker, self.step_second_copy, self.step_spark, self.step_rollback,
+                 self.step_retention]
         step = self.chance.choice(steps)
         before = self.lasting_ids()
         first_line = len(self.story)

@@ -4,6 +4,7 @@
 
 #include "frazil/catalog/catalog_test_support.h"
 #include "frazil/catalog/memory_catalog.h"
+#include "frazil/catalog/metadata_file.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/io/fault_injecting_file_io.h"
 #include "frazil/io/memory_file_io.h"
@@ -379,6 +380,26 @@ TEST_P(CatalogContract, ALostReplyIsAnAppliedCommit) {
   failing = "create.after";
   EXPECT_THAT(flaky->CreateTable({{"db"}, "u"}, SmallTable()), IsError(ErrorCode::kCommitUnknown, "injected: db.u"));
   EXPECT_THAT(catalog_->LoadTable({{"db"}, "u"}), IsOk());
+}
+
+TEST_P(CatalogContract, AStaleAnswerIsWhatWasTrueBefore) {
+  size_t age = 0;
+  const auto lagging = MakeFaultInjectingCatalog(
+      catalog_, [](std::string_view, const TableName&) { return Status(); }, [&](const TableName&) { return age; });
+  Create(t_);
+  age = 1;
+  EXPECT_THAT(lagging->LoadTable(t_), IsOk()) << "there is nothing older";
+  for (const std::string value : {"1", "2", "3"}) {
+    ASSERT_THAT(catalog_->CommitTable(t_, {}, SetProperty("a", value)), IsOk());
+  }
+  for (const auto& [back, value] :
+       std::map<size_t, std::string>{{0, "3"}, {1, "2"}, {2, "1"}, {3, "<none>"}, {9, "<none>"}}) {
+    age = back;
+    const auto loaded = lagging->LoadTable(t_);
+    ASSERT_THAT(loaded, IsOk());
+    EXPECT_EQ(PropertyOf(*loaded, "a"), value) << back;
+    EXPECT_THAT(ReadMetadataFile(*catalog_->file_io(), loaded->metadata_location), IsOk());
+  }
 }
 
 }  // namespace

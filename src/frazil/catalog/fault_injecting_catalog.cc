@@ -1,5 +1,8 @@
 #include "frazil/catalog/fault_injecting_catalog.h"
 
+#include <algorithm>
+
+#include "frazil/catalog/metadata_file.h"
 #include "frazil/catalog/table_places.h"
 
 namespace frazil::catalog {
@@ -9,8 +12,10 @@ class FaultInjectingCatalog : public Catalog, public TablePlaces {
  public:
   using Decide = std::function<Status(std::string_view operation, const TableName& name)>;
 
-  FaultInjectingCatalog(std::shared_ptr<Catalog> inner, Decide decide)
-      : inner_(std::move(inner)), decide_(std::move(decide)) {}
+  using AgeOfLoad = std::function<size_t(const TableName& name)>;
+
+  FaultInjectingCatalog(std::shared_ptr<Catalog> inner, Decide decide, AgeOfLoad age_of_load)
+      : inner_(std::move(inner)), decide_(std::move(decide)), age_of_load_(std::move(age_of_load)) {}
 
   const std::string& name() const override { return inner_->name(); }
   std::shared_ptr<io::FileIO> file_io() const override { return inner_->file_io(); }
@@ -42,7 +47,9 @@ class FaultInjectingCatalog : public Catalog, public TablePlaces {
   Result<std::string> PlaceForNew(const TableName& name) const override { return catalog::PlaceForNew(*inner_, name); }
   Result<LoadedTable> LoadTable(const TableName& name) const override {
     FRAZIL_TRY(decide_("load", name));
-    return inner_->LoadTable(name);
+    FRAZIL_ASSIGN(LoadedTable newest, inner_->LoadTable(name));
+    const size_t age = age_of_load_ ? age_of_load_(name) : 0;
+    return age == 0 ? std::move(newest) : Before(std::move(newest), age);
   }
   Result<LoadedTable> CommitTable(const TableName& name, const std::vector<spec::TableRequirement>& requirements,
                                   const std::vector<spec::TableUpdate>& updates) override {
@@ -58,15 +65,25 @@ class FaultInjectingCatalog : public Catalog, public TablePlaces {
   }
 
  private:
+  LoadedTable Before(LoadedTable newest, size_t age) const {
+    const auto& log = newest.metadata->metadata_log;
+    if (log.empty()) return newest;
+    const std::string& file = log[log.size() - std::min(age, log.size())].metadata_file;
+    auto metadata = ReadMetadataFile(*file_io(), file);
+    return metadata ? LoadedTable{*std::move(metadata), file} : std::move(newest);
+  }
+
   std::shared_ptr<Catalog> inner_;
   Decide decide_;
+  AgeOfLoad age_of_load_;
 };
 
 }  // namespace
 
 std::shared_ptr<Catalog> MakeFaultInjectingCatalog(
-    std::shared_ptr<Catalog> inner, std::function<Status(std::string_view operation, const TableName& name)> decide) {
-  return std::make_shared<FaultInjectingCatalog>(std::move(inner), std::move(decide));
+    std::shared_ptr<Catalog> inner, std::function<Status(std::string_view operation, const TableName& name)> decide,
+    std::function<size_t(const TableName& name)> age_of_load) {
+  return std::make_shared<FaultInjectingCatalog>(std::move(inner), std::move(decide), std::move(age_of_load));
 }
 
 }  // namespace frazil::catalog

@@ -6,6 +6,7 @@
 
 #include "frazil/base/heap_settings.h"
 #include "frazil/catalog/counting_catalog.h"
+#include "frazil/catalog/faults_from_environment.h"
 #include "frazil/catalog/sqlite_catalog.h"
 #include "frazil/cli/table_state.h"
 #include "frazil/cli/units.h"
@@ -49,12 +50,13 @@ Result<std::shared_ptr<catalog::Catalog>> OpenCatalog(const Config& config, cons
   const std::string& type = properties["type"];
   if (type != "sql") return Fail(ErrorCode::kNotSupported, "catalog type '{}' of catalog '{}'", type, name);
   FRAZIL_ASSIGN(const std::string file, SqlitePath(name, properties["uri"]));
-  return catalog::OpenSqliteCatalog({.name = name,
-                                     .file = file,
-                                     .warehouse = properties["warehouse"],
-                                     .busy_timeout_ms = static_cast<int>(patience.count()),
-                                     .budget = budget},
-                                    std::move(io));
+  FRAZIL_ASSIGN(auto catalog, catalog::OpenSqliteCatalog({.name = name,
+                                                          .file = file,
+                                                          .warehouse = properties["warehouse"],
+                                                          .busy_timeout_ms = static_cast<int>(patience.count()),
+                                                          .budget = budget},
+                                                         std::move(io)));
+  return catalog::WithFaultsFromEnvironment(std::move(catalog));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "frazil/base/log.h"
 #include "frazil/table/commit_backoff.h"
 #include "frazil/table/snapshot_change.h"
 
@@ -25,6 +26,9 @@ Status CommitMetadata(Table& table, const std::function<Result<MetadataChange>(c
     const Error loss = std::move(committed).error();
     const bool is_unknown = loss.code() == ErrorCode::kCommitUnknown || loss.code() == ErrorCode::kUnavailable;
     if (!is_unknown && loss.code() != ErrorCode::kCommitConflict) return tl::unexpected(loss);
+    if (is_unknown) {
+      Log::Warn("no answer to a commit to {}, so the table is asked: {}", table.name().ToString(), loss.ToString());
+    }
     const bool tries_again = backoff.Wait();
     const Status refreshed = table.Refresh();
     // Metadata that moved may have moved by us: nothing in it tells.

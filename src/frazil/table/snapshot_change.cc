@@ -126,6 +126,8 @@ Result<CommitLoop::Step> CommitLoop::TryOnce() {
   }
   last_loss_ = std::move(committed).error();
   if (IsUnknown(*last_loss_)) {
+    Log::Warn("no answer to a commit to {}, so the table is asked: {}", table_.name().ToString(),
+              last_loss_->ToString());
     if (!adds_snapshot) {
       is_unknown_ = true;
       return tl::unexpected(Error(ErrorCode::kCommitUnknown, last_loss_->ToString()));
