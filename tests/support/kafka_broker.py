@@ -112,7 +112,8 @@ class Broker(Server):
 
     def _java(self, *options) -> list:
         return [f"{needed('FRAZIL_JRE_DIR')}/bin/java", *options, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                f"-Dlog4j2.configurationFile={self.folder}/log4j2.yaml", "-cp", f"{needed('FRAZIL_KAFKA_DIR')}/*"]
+                f"-Djava.io.tmpdir={self.scratch}", f"-Dlog4j2.configurationFile={self.folder}/log4j2.yaml", "-cp",
+                f"{needed('FRAZIL_KAFKA_DIR')}/*"]
 
     def start(self) -> "Broker":
         self.launch([*self._java("-Xms128m", "-Xmx384m"), "kafka.Kafka", str(self.properties)], self._answers)

@@ -46,7 +46,7 @@ class Registry(Server):
             user, password = self.credentials
             options.update(line.split("=", 1) for line in _BASIC_AUTH.format(user=user, password=password).split())
         self.launch([f"{needed('FRAZIL_JRE_DIR')}/bin/java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                     *(f"-D{key}={value}" for key, value in options.items()), "-jar",
+                     f"-Djava.io.tmpdir={self.scratch}", *(f"-D{key}={value}" for key, value in options.items()), "-jar",
                      f"{needed('FRAZIL_SCHEMA_REGISTRY_DIR')}/quarkus-run.jar"], self._answers)
         return self
 

@@ -42,7 +42,8 @@ class Server:
         self.folder = folder
         self.log = folder / f"{name}.log"
         self.process = None
-        folder.mkdir(parents=True, exist_ok=True)
+        self.scratch = folder / "tmp"  # for what it would leave in the machine's
+        self.scratch.mkdir(parents=True, exist_ok=True)
 
     def launch(self, command: list, is_ready, timeout: float = 120) -> None:
         assert self.process is None, f"{self.name} runs already"
