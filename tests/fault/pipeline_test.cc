@@ -1,6 +1,7 @@
 // A pipeline from a partitioned topic to a table: batches, offsets, poison, schemas, waiting, stopping. The topic is a fake,
 // the table, its catalog and the code that commits are real.
 
+#include <algorithm>
 #include <thread>
 
 #include "frazil/catalog/fault_injecting_catalog.h"
@@ -196,6 +197,28 @@ TEST(Pipeline, ReadsPartitionsThatAppearLaterFromTheirBeginning) {
   EXPECT_EQ(world.Rows().at(77), "new");
   EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 1), Pair(1, 1), Pair(2, 1)));
   EXPECT_EQ(world.Marker().marker.pipelines.at(PipelineWorld::kId).num_partitions, 3);
+}
+
+TEST(Pipeline, SaysWhereKeysThatMovedMayBeReadInTheWrongOrder) {
+  struct Case {
+    bool is_behind;
+    int num_added;
+    bool says_so;
+  };
+  // Twice as many partitions move no key between the old ones.
+  for (const Case& one : {Case{true, 1, true}, Case{true, 2, false}, Case{false, 1, false}}) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}, {2, "a", ""}});
+    ASSERT_THAT(world.Run(), IsOk());
+    if (one.is_behind) world.Append({{1, "b", ""}});
+    for (int i = 0; i < one.num_added; ++i) world.topic->AddPartition();
+    ASSERT_THAT(world.Run(), IsOk());
+    EXPECT_EQ(std::any_of(world.notices.begin(), world.notices.end(),
+                          [](const std::string& line) { return line.find("wrong order") != std::string::npos; }),
+              one.says_so)
+        << one.is_behind << one.num_added;
+    world.ExpectComplete();
+  }
 }
 
 TEST(Pipeline, NoticesPartitionsThatAppearWhileItRuns) {

@@ -41,6 +41,22 @@ def check(home, topic, config):
     assert report["is_equal"] and report["moved_keys"] == KEYS // 2
 
 
+def test_keys_that_move_between_old_partitions_are_told_of_and_mended(home, broker, registry):
+    topic = UserKv(broker, registry, partitions=2)
+    topic.upsert((n % 3, n, "k", "first") for n in range(KEYS))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, commit={"max-records": 100})})
+    assert "wrong order" not in bounded(home, config).stderr
+    topic.upsert((n % 3, n, "k", f"old {n}") for n in range(KEYS))  # not read yet
+    topic.broker.add_partitions(topic.topic, 3)
+    topic.partitions = 3
+    topic.upsert((n % 3, n, "k", f"new {n}") for n in range(KEYS))
+    said = bounded(home, config).stderr
+    assert "keys that moved between the 2 partitions of before may be read in the wrong order" in said, said
+    home.run("pipeline", "resync", "user-kv", "-c", config, "-o", "json")
+    assert Frazil(home).rows(TABLE, COLUMNS) == sorted(topic.rows(), key=repr)
+    assert verify(home, config)["is_equal"]
+
+
 @pytest.mark.parametrize("batch", [100, 100_000])
 def test_a_new_pipeline_takes_the_newest_record_of_a_key(home, topic, registry, batch):
     grow(topic)

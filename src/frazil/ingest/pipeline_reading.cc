@@ -288,6 +288,7 @@ Status Pipeline::Impl::LookAtBounds() {
   FRAZIL_ASSIGN(const SourcePositions added, NewPartitions(batch_.next(), bounds_, source_->description()));
   if (added.empty()) return {};
   Notice(fmt::format("{} new partitions of {} are read from their beginning", added.size(), source_->description()));
+  if (const std::string text = UnorderedKeysText(batch_.next(), bounds_); !text.empty()) Notice(text);
   batch_.AddPartitions(added);
   if (lane_.is_busy()) FRAZIL_TRY(AwaitLane(false));  // the marker's number of partitions belongs to it
   pipeline_.num_partitions = static_cast<int32_t>(bounds_.size());

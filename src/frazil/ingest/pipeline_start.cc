@@ -162,6 +162,20 @@ Status CheckWithinLog(const SourcePositions& positions, const Bounds& bounds, co
   return {};
 }
 
+std::string UnorderedKeysText(const SourcePositions& old, const Bounds& bounds) {
+  if (old.size() < 2 || bounds.size() % old.size() == 0) return "";
+  const bool is_behind = std::any_of(old.begin(), old.end(), [&](const auto& position) {
+    const auto log = bounds.find(position.first);
+    return log != bounds.end() && position.second.next < log->second.end;
+  });
+  if (!is_behind) return "";
+  return fmt::format(
+      "keys that moved between the {} partitions of before may be read in the wrong order, as these have records that "
+      "are "
+      "not read yet: frazil verify tells whether old values are left, frazil pipeline resync writes the newest",
+      old.size());
+}
+
 Result<SourcePositions> NewPartitions(const SourcePositions& positions, const Bounds& bounds,
                                       const std::string& source) {
   SourcePositions added;
@@ -215,6 +229,9 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
         fmt::format("{} has {} partitions now, {} when the table was written last: keys may have moved, and their "
                     "records are ordered by timestamp",
                     source.description(), *pipeline.num_partitions, *marker->second.num_partitions));
+    SourcePositions old = result.positions;
+    std::erase_if(old, [&](const auto& position) { return position.first >= *marker->second.num_partitions; });
+    notice(UnorderedKeysText(old, bounds));
   }
   FRAZIL_TRY(CheckTombstones(source, marker == effective.marker.pipelines.end() ? nullptr : &marker->second,
                              result.positions, bounds, pipeline.id, clock, notice));
