@@ -244,12 +244,15 @@ class Schedule {
 
   std::set<std::string> NeededFiles(const table::Table& table) {
     std::set<std::string> needed;
-    const TakeFile take = [&](const std::string& path, FileKind) { needed.insert(path); };
+    const TakeFile take = [&](const std::string& path, FileKind) -> Status {
+      needed.insert(path);
+      return {};
+    };
     for (const spec::Snapshot& snapshot : table.metadata()->snapshots) {
       const std::set<std::string>& files = FilesOf(table, snapshot);
       needed.insert(files.begin(), files.end());
     }
-    WalkMetadataFiles(*table.metadata(), table.metadata_location(), take);
+    EXPECT_THAT(WalkMetadataFiles(*table.metadata(), table.metadata_location(), take), IsOk());
     return needed;
   }
 
@@ -296,9 +299,10 @@ class Schedule {
     if (!is_new) return found->second;
     ReachableWalk walk(table);
     EXPECT_THAT(walk.Walk(*table.metadata(), snapshot,
-                          [&](const std::string& path, FileKind kind) {
+                          [&](const std::string& path, FileKind kind) -> Status {
                             // A row map is a help, and old ones may go.
                             if (kind != FileKind::kRowMap) found->second.insert(path);
+                            return {};
                           }),
                 IsOk());
     return found->second;

@@ -55,6 +55,10 @@ Result<std::vector<FileInfo>> CountingFileIO::List(const std::string& prefix) co
   return Counted(*counters_, "list", 0, [&] { return inner_->List(prefix); });
 }
 
+Status CountingFileIO::ForEachFile(const std::string& prefix, const VisitFile& visit) const {
+  return Counted(*counters_, "list", 0, [&] { return inner_->ForEachFile(prefix, visit); });
+}
+
 Result<bool> CountingFileIO::Exists(const std::string& path) const {
   return Counted(*counters_, "exists", 0, [&] { return inner_->Exists(path); });
 }

@@ -21,6 +21,7 @@ class CountingFileIO : public FileIO {
   Result<std::unique_ptr<OutputFile>> Create(const std::string& path) override;
   Status Delete(const std::vector<std::string>& paths) override;
   Result<std::vector<FileInfo>> List(const std::string& prefix) const override;
+  Status ForEachFile(const std::string& prefix, const VisitFile& visit) const override;
   Result<bool> Exists(const std::string& path) const override;
 
  private:

@@ -80,6 +80,11 @@ Result<std::vector<FileInfo>> FaultInjectingFileIO::List(const std::string& pref
   return inner_->List(prefix);
 }
 
+Status FaultInjectingFileIO::ForEachFile(const std::string& prefix, const VisitFile& visit) const {
+  FRAZIL_TRY(decide_("list", prefix));
+  return inner_->ForEachFile(prefix, visit);
+}
+
 Result<bool> FaultInjectingFileIO::Exists(const std::string& path) const {
   FRAZIL_TRY(decide_("exists", path));
   return inner_->Exists(path);

@@ -13,6 +13,12 @@ Result<Bytes> FileIO::ReadFile(const std::string& path, int64_t max_bytes) const
   return bytes;
 }
 
+Status FileIO::ForEachFile(const std::string& prefix, const VisitFile& visit) const {
+  FRAZIL_ASSIGN(const auto files, List(prefix));
+  for (const FileInfo& file : files) FRAZIL_TRY(visit(file));
+  return {};
+}
+
 Status FileIO::WriteFile(const std::string& path, ByteView bytes) {
   FRAZIL_ASSIGN(auto file, Create(path));
   FRAZIL_TRY(file->Append(bytes));

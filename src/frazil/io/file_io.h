@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ class FileIO {
   /// All files below a folder, recursively, in no order; none when the folder does not exist. Hidden temporaries of
   /// OutputFile are not listed.
   virtual Result<std::vector<FileInfo>> List(const std::string& prefix) const = 0;
+  /// The same, one after the other, for folders of very many files: a store that can does not hold them all in memory. An
+  /// error of `visit` ends it.
+  using VisitFile = std::function<Status(const FileInfo& file)>;
+  virtual Status ForEachFile(const std::string& prefix, const VisitFile& visit) const;
   virtual Result<bool> Exists(const std::string& path) const = 0;
 
   /// The whole file; kResourceExhausted when it is larger than `max_bytes`.

@@ -51,8 +51,8 @@ int64_t ModifiedMs(const struct stat& info) {
   return static_cast<int64_t>(info.st_mtim.tv_sec) * 1000 + info.st_mtim.tv_nsec / 1'000'000;
 }
 
-// Adds the files below `folder` to `files` and its folders to `folders`. Names are told as `<spelling>/<name>`.
-Status ListOne(const std::string& folder, const std::string& spelling, std::vector<FileInfo>& files,
+// Tells the files below `folder` and adds its folders to `folders`. Names are told as `<spelling>/<name>`.
+Status ListOne(const std::string& folder, const std::string& spelling, const FileIO::VisitFile& visit,
                std::vector<std::string>& folders) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open_folder(::opendir(folder.c_str()), &::closedir);
   if (!open_folder) {
@@ -79,7 +79,7 @@ Status ListOne(const std::string& folder, const std::string& spelling, std::vect
       continue;
     }
     if (S_ISLNK(info.st_mode) && ::fstatat(::dirfd(open_folder.get()), name.c_str(), &info, 0) != 0) continue;
-    if (S_ISREG(info.st_mode)) files.push_back({spelling + "/" + name, info.st_size, ModifiedMs(info)});
+    if (S_ISREG(info.st_mode)) FRAZIL_TRY(visit({spelling + "/" + name, info.st_size, ModifiedMs(info)}));
   }
 }
 
@@ -118,19 +118,27 @@ class LocalFileIO : public FileIO {
   }
 
   Result<std::vector<FileInfo>> List(const std::string& prefix) const override {
+    std::vector<FileInfo> files;
+    FRAZIL_TRY(ForEachFile(prefix, [&](const FileInfo& file) -> Status {
+      files.push_back(file);
+      return {};
+    }));
+    return files;
+  }
+
+  Status ForEachFile(const std::string& prefix, const VisitFile& visit) const override {
     std::string spelling = prefix;
     while (spelling.ends_with('/')) spelling.pop_back();
     FRAZIL_ASSIGN(const std::string root, LocalPath(prefix));
-    std::vector<FileInfo> files;
     std::vector<std::string> below{""};  // folders still to list, relative to the root, each beginning with a slash
     while (!below.empty()) {
       const std::string relative = std::move(below.back());
       below.pop_back();
       std::vector<std::string> names;
-      FRAZIL_TRY(ListOne(root + relative, spelling + relative, files, names));
+      FRAZIL_TRY(ListOne(root + relative, spelling + relative, visit, names));
       for (const std::string& name : names) below.push_back(relative + "/" + name);
     }
-    return files;
+    return {};
   }
 
   Result<bool> Exists(const std::string& path) const override {

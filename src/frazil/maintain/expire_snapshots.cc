@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "frazil/maintain/candidate_collector.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
@@ -52,35 +53,33 @@ std::vector<const spec::Snapshot*> Retained(const ExpiryPlan& plan) {
 std::string FreedBy(spec::SnapshotId id) { return fmt::format("freed by the expiry of snapshot {}", id); }
 
 /// Files that expired snapshots need and nobody else. What cannot be read of an expired snapshot stays, with a notice.
-Result<std::vector<RemovalCandidate>> FreedFiles(const ExpiryPlan& plan, FileSet& live,
-                                                 const table::ProcedureContext& context) {
+Result<CollectedCandidates> FreedFiles(const ExpiryPlan& plan, FileSet& live, const table::ProcedureContext& context) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
   ReachableWalk retained(plan.base);
-  const TakeFile keep = [&](const std::string& path, FileKind) { live.Add(path); };
+  const TakeFile keep = [&](const std::string& path, FileKind) { return live.Add(path); };
   for (const spec::Snapshot* snapshot : Retained(plan)) FRAZIL_TRY(retained.Walk(metadata, *snapshot, keep));
   const std::set<spec::SnapshotId> expired(plan.retention.expired.begin(), plan.retention.expired.end());
-  WalkStatistics(metadata, [&](spec::SnapshotId id, const std::string& path) {
-    if (!expired.contains(id)) live.Add(path);
-  });
-  std::vector<RemovalCandidate> freed;
-  std::unordered_set<std::string> told;
+  FRAZIL_TRY(WalkStatistics(metadata, [&](spec::SnapshotId id, const std::string& path) {
+    return expired.contains(id) ? Status() : live.Add(path);
+  }));
+  CandidateCollector freed(context.budget);
   ReachableWalk walk(plan.base);
   walk.Skip(retained.manifests());
   for (const spec::SnapshotId id : plan.retention.expired) {
     FRAZIL_TRY(CheckStop(context));
     const std::string reason = FreedBy(id);
-    const TakeFile take = [&](const std::string& path, FileKind kind) {
-      if (live.Contains(path) || !told.insert(path).second) return;
-      freed.push_back({path, kind, reason});
+    const TakeFile take = [&](const std::string& path, FileKind kind) -> Status {
+      if (!live.Contains(path)) freed.Add({path, kind, reason});
+      return {};
     };
     if (const Status walked = walk.Walk(metadata, *metadata.FindSnapshot(id), take); !walked) {
       Notice(context, fmt::format("files of snapshot {} stay: {}", id, walked.error().ToString()));
     }
-    WalkStatistics(metadata, [&](spec::SnapshotId of, const std::string& path) {
-      if (of == id) take(path, FileKind::kStatistics);
-    });
+    FRAZIL_TRY(WalkStatistics(metadata, [&](spec::SnapshotId of, const std::string& path) {
+      return of == id ? take(path, FileKind::kStatistics) : Status();
+    }));
   }
-  return freed;
+  return std::move(freed).Take();
 }
 
 /// The newest schema that holds a field; the current one first. Null: none does.
@@ -97,10 +96,11 @@ Result<std::set<spec::FieldId>> ComparedFields(const ExpiryPlan& plan,
   std::set<spec::FieldId> fields;
   for (const spec::ManifestFile& manifest : manifests) {
     if (manifest.content != spec::ManifestContent::kDeletes) continue;
-    FRAZIL_ASSIGN(const table::ManifestEntries entries, plan.base.manifests().Entries(manifest, *plan.base.metadata()));
-    for (const spec::ManifestEntry& entry : *entries) {
-      if (entry.is_live()) fields.insert(entry.data_file.equality_ids.begin(), entry.data_file.equality_ids.end());
-    }
+    FRAZIL_TRY(plan.base.manifests().ForEachEntry(
+        manifest, *plan.base.metadata(), [&](const spec::ManifestEntry& entry) -> Status {
+          if (entry.is_live()) fields.insert(entry.data_file.equality_ids.begin(), entry.data_file.equality_ids.end());
+          return {};
+        }));
   }
   return fields;
 }
@@ -218,15 +218,17 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
   }
   Clock& clock = ClockOf(context);
   std::optional<ExpiryPlan> plan;
-  std::vector<RemovalCandidate> freed;
+  CollectedCandidates collected;
+  std::vector<RemovalCandidate>& freed = collected.files;
   std::optional<FileSet> live;
   std::string list;
   // Called once per attempt: the last plan is the one that was committed.
   const auto make = [&](const spec::TableMetadata&) -> Result<table::MetadataChange> {
     for (int tries = 0; tries < kMaxPlans; ++tries) {
       FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
-      live.emplace();
-      FRAZIL_ASSIGN(freed, FreedFiles(*plan, *live, context));
+      collected = {};
+      live.emplace(SetRoom{.budget = context.budget, .temp_directory = context.temp_directory});
+      FRAZIL_ASSIGN(collected, FreedFiles(*plan, *live, context));
       if (options.dry_run) return table::MetadataChange();
       FRAZIL_ASSIGN(table::MetadataChange change, ChangeFor(*plan, options));
       if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
@@ -262,15 +264,22 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
     result.kept.push_back(fmt::format("snapshot {} is kept: it is {}", id, plan->pins.snapshots.at(id)));
     Notice(context, result.kept.back());
   }
+  if (collected.num_left_out > 0) {
+    Notice(context, fmt::format("{} more files are freed than there is memory for: they stay as orphans; expire fewer "
+                                "snapshots at a time, or raise --memory-limit",
+                                collected.num_left_out));
+  }
+  result.room = std::move(collected.room);
   if (options.dry_run) {
     result.removal.deleted = std::move(freed);
     FileRemoval files(table, RemovalOperation::kExpire, FileSet(), 0, context, options.pace);
     FRAZIL_ASSIGN(result.resumed.deleted, files.Unfinished());
     return {};
   }
-  FRAZIL_ASSIGN(const int64_t store_now_ms, freed.empty() ? TimeForLists(table) : StoreTimeMs(*table.io(), list));
+  const bool frees = !freed.empty();
+  FRAZIL_ASSIGN(const int64_t store_now_ms, !frees ? TimeForLists(table) : StoreTimeMs(*table.io(), list));
   FileRemoval files(table, RemovalOperation::kExpire, *std::move(live), store_now_ms, context, options.pace);
-  if (!freed.empty()) FRAZIL_TRY(files.Remove(list, freed, result.removal));
+  if (frees) FRAZIL_TRY(files.Remove(list, std::move(freed), result.removal));
   return files.Resume(result.resumed, options.only_files);
 }
 

@@ -41,6 +41,7 @@ struct ExpireResult {
   std::vector<std::string> removed_refs;
   std::vector<std::string> kept;    ///< snapshots kept for their markers, with the reason
   RemovalResult removal;            ///< of a dry run: what would be deleted
+  MemoryBudget::Reservation room;   ///< of that list
   RemovalResult resumed;            ///< what earlier runs had left; of a dry run: what they have left
   int64_t num_files_taken_out = 0;  ///< freed, and not in options.only_files
   int64_t num_not_asked_for = 0;    ///< snapshots and refs that could go too, and options.only does not name
@@ -53,6 +54,9 @@ struct ExpireResult {
 /// Kept whatever their age, per branch: the snapshot that carries the effective frazil marker, and the newest ones with
 /// a marker of Flink and of Kafka Connect, without which a restarted writer writes its rows twice. The property
 /// `frazil.markers.<branch>` is written anew.
+///
+/// Memory is bounded: what is live spills; of the freed files as many are deleted as there is room to list, the others stay
+/// as orphans, with a notice.
 ///
 /// Unknown outcome of the commit: nothing is deleted (kCommitUnknown). kInvalidArgument when `gc.enabled` is false.
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,

@@ -83,6 +83,70 @@ TEST(ExpireSnapshots, TheDefaultsAreTheTables) {
   EXPECT_EQ(test.metadata().snapshots.size(), 2U) << "two stay whatever their age";
 }
 
+bool HoldsAll(const std::set<std::string>& files, const std::set<std::string>& some) {
+  return std::includes(files.begin(), files.end(), some.begin(), some.end());
+}
+
+// 64 KiB are 4,096 live files, and a few hundred freed ones.
+TEST(ExpireSnapshots, GoesOverVeryManyFilesInBoundedMemory) {
+  for (const int num_freed : {100, 2000}) {
+    TestTable test;
+    std::vector<spec::DataFile> live;
+    for (int i = 0; i < 6000; ++i) live.push_back(WrittenFile(test, "live-" + std::to_string(i), 1));
+    std::vector<spec::DataFile> dead;
+    table::FileChanges remove;
+    for (int i = 0; i < num_freed; ++i) {
+      dead.push_back(WrittenFile(test, "dead-" + std::to_string(i), 1));
+      remove.removed_data_files.push_back(dead.back().file_path);
+    }
+    ASSERT_THAT(table::Append(test, live), IsOk());
+    ASSERT_THAT(table::Append(test, dead), IsOk());
+    ASSERT_THAT(table::Commit(test, remove), IsOk());
+
+    MemoryBudget budget(int64_t{512} << 10);
+    std::vector<std::string> notices;
+    table::ProcedureContext context = ContextOf(test);
+    context.budget = &budget;
+    context.temp_directory = ::testing::TempDir();
+    context.on_notice = [&](const std::string& line) { notices.push_back(line); };
+    {
+      const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), context);
+      ASSERT_THAT(result, IsOk());
+      EXPECT_EQ(result->expired.size(), 2U);
+      const std::set<std::string> left = AllFiles(test);
+      EXPECT_TRUE(HoldsAll(left, FilesOfSnapshots(test)));
+      const auto num_dead = static_cast<int>(std::count_if(
+          dead.begin(), dead.end(), [&](const spec::DataFile& file) { return left.contains(file.file_path); }));
+      if (num_freed == 100) {
+        EXPECT_EQ(num_dead, 0);
+        EXPECT_THAT(notices, testing::IsEmpty());
+      } else {
+        EXPECT_GT(num_dead, 0);
+        EXPECT_LT(num_dead, num_freed);
+        EXPECT_THAT(notices,
+                    ElementsAre(HasSubstr("more files are freed than there is memory for: they stay as orphans")));
+      }
+    }
+    EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+    EXPECT_EQ(budget.used_bytes(), 0);
+  }
+}
+
+// Nobody can tell which files are free when there is no memory for those that are not: nothing is expired either.
+TEST(ExpireSnapshots, WithoutMemoryForWhatIsLiveNothingHappens) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  const std::set<std::string> before = AllFiles(test);
+  MemoryBudget budget(1000);
+  table::ProcedureContext context = ContextOf(test);
+  context.budget = &budget;
+  EXPECT_THAT(ExpireSnapshots(test.table, KeepOnlyHeads(test), context),
+              IsError(ErrorCode::kResourceExhausted, "what is live of a table"));
+  EXPECT_EQ(AllFiles(test), before);
+  EXPECT_EQ(test.Other().metadata()->snapshots.size(), 2U);
+}
+
 // A snapshot expired out of the middle must not take along what those before it still have (iceberg#13568).
 TEST(ExpireSnapshots, ASnapshotOutOfTheMiddleTakesNothingOfOthersAlong) {
   TestTable test;

@@ -1,7 +1,6 @@
 #include "frazil/maintain/file_place.h"
 
 #include "frazil/base/test_support.h"
-#include "frazil/maintain/reachable_files.h"
 
 namespace frazil::maintain {
 namespace {
@@ -30,20 +29,6 @@ TEST(FilePlace, InsideMeansWholeNames) {
   EXPECT_TRUE(IsInside(PlaceOf("/a/b/"), PlaceOf("/a/b")));
   EXPECT_FALSE(IsInside(PlaceOf("/a/bc"), PlaceOf("/a/b")));
   EXPECT_FALSE(IsInside(PlaceOf("/a"), PlaceOf("/a/b")));
-}
-
-TEST(FileSet, KnowsAPathUnderEqualNamesAndSaysWhenOnlyTheRootDiffers) {
-  FileSet files(EqualNames({{"oss", "s3"}}, {{"s3n,s3a", "s3"}}), EqualNames({{"b1,b2", "bucket"}}, {}));
-  files.Add("s3a://bucket/x");
-  using Match = FileSet::Match;
-  for (const char* same : {"s3://bucket/x", "s3n://b1/x", "oss://b2//x", "/x", "s3:/x"}) {
-    EXPECT_EQ(files.Find(PlaceOf(same)), Match::kSame) << same;
-  }
-  EXPECT_EQ(files.Find(PlaceOf("gs://bucket/x")), Match::kOtherRoot);
-  EXPECT_EQ(files.Find(PlaceOf("s3://other/x")), Match::kOtherRoot);
-  EXPECT_EQ(files.Find(PlaceOf("s3://bucket/y")), Match::kNone);
-  files.Add("gs://other/x");
-  EXPECT_EQ(files.Find(PlaceOf("abfs://third/x")), Match::kSame) << "known under several: better kept";
 }
 
 }  // namespace

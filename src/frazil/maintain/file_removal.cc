@@ -20,6 +20,10 @@ constexpr int64_t kLongestSleepMs = 100;
 /// So many files that a store refuses to delete are no accident.
 constexpr size_t kMaxFailures = 100;
 
+constexpr char kListOfEarlierRun[] = "a list of files to delete";
+/// Its text, and what it says.
+int64_t RoomFor(const io::FileInfo& list) { return 3 * list.size_bytes; }
+
 }  // namespace
 
 std::map<FileKind, int64_t> RemovalResult::CountByKind() const {
@@ -33,8 +37,8 @@ struct FileRemoval::Work {
   std::string list;
   int64_t listed_ms = 0;
   int64_t begun_ms = 0;
-  const std::vector<RemovalCandidate>& candidates;
-  size_t next = 0;                       ///< of them
+  std::vector<RemovalCandidate> candidates;
+  size_t next = 0;                       ///< of them; those before are moved from
   std::vector<RemovalCandidate> failed;  ///< before that
   std::optional<Error> failure;          ///< the first one
 
@@ -137,8 +141,8 @@ Status FileRemoval::Go(Work& work, RemovalResult& result) {
     std::vector<RemovalCandidate> batch;
     const size_t end = std::min(work.next + batch_size, work.candidates.size());
     for (; work.next < end; ++work.next) {
-      const RemovalCandidate& file = work.candidates[work.next];
-      (IsLive(file) ? result.spared : batch).push_back(file);
+      RemovalCandidate& file = work.candidates[work.next];
+      (IsLive(file) ? result.spared : batch).push_back(std::move(file));
     }
     if (!batch.empty()) FRAZIL_TRY(DeleteBatch(work, std::move(batch), result));
     if (context_.on_progress) {
@@ -152,9 +156,9 @@ Status FileRemoval::Go(Work& work, RemovalResult& result) {
   return {};
 }
 
-Status FileRemoval::Remove(std::string list, const std::vector<RemovalCandidate>& candidates, RemovalResult& result) {
+Status FileRemoval::Remove(std::string list, std::vector<RemovalCandidate> candidates, RemovalResult& result) {
   const int64_t now_ms = clock_.NowMs();
-  Work work{.list = std::move(list), .listed_ms = now_ms, .begun_ms = now_ms, .candidates = candidates};
+  Work work{.list = std::move(list), .listed_ms = now_ms, .begun_ms = now_ms, .candidates = std::move(candidates)};
   const size_t num_before = result.deleted.size();
   Status done = Go(work, result);
   const std::vector<RemovalCandidate> left = work.Left();
@@ -176,9 +180,13 @@ Status FileRemoval::Remove(std::string list, const std::vector<RemovalCandidate>
   return done;
 }
 
-Status FileRemoval::ResumeList(const std::string& list, const std::optional<std::set<std::string>>& only,
+Status FileRemoval::ResumeList(const io::FileInfo& list, const std::optional<std::set<std::string>>& only,
                                RemovalResult& result) {
-  auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list);
+  if (context_.budget != nullptr) {
+    FRAZIL_ASSIGN(auto room, context_.budget->Reserve(RoomFor(list), kListOfEarlierRun));
+    rooms_.push_back(std::move(room));
+  }
+  auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list.path);
   if (!candidates && candidates.error().code() == ErrorCode::kNotFound)
     return {};  // another run has ended it meanwhile
   if (!candidates) return tl::unexpected(std::move(candidates).error());
@@ -203,7 +211,7 @@ Status FileRemoval::ResumeList(const std::string& list, const std::optional<std:
   }
   const size_t num_before = result.deleted.size();
   const size_t num_spared = result.spared.size();
-  FRAZIL_TRY(Remove(list, *candidates, result));
+  FRAZIL_TRY(Remove(list.path, *std::move(candidates), result));
   Notice(context_, fmt::format("took up what an earlier run had listed: {} files deleted, {} in use",
                                result.deleted.size() - num_before, result.spared.size() - num_spared));
   return {};
@@ -224,7 +232,7 @@ Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<s
     return {};
   }
   for (const io::FileInfo& list : *lists) {
-    Status resumed = ResumeList(list.path, only, result);
+    Status resumed = ResumeList(list, only, result);
     if (resumed) continue;
     if (resumed.error().code() == ErrorCode::kShuttingDown) return resumed;
     Notice(context_, "what an earlier run had listed stays: " + resumed.error().ToString());
@@ -236,6 +244,7 @@ Result<std::vector<RemovalCandidate>> FileRemoval::Unfinished() const {
   std::vector<RemovalCandidate> files;
   FRAZIL_ASSIGN(const auto lists, FindUnfinished(RemovalOperationName(operation_)));
   for (const io::FileInfo& list : lists) {
+    if (context_.budget != nullptr && !context_.budget->Reserve(RoomFor(list), kListOfEarlierRun)) continue;
     auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list.path);
     if (candidates) std::move(candidates->begin(), candidates->end(), std::back_inserter(files));
   }

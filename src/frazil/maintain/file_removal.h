@@ -46,7 +46,7 @@ class FileRemoval {
   /// run, with a notice; so is what is not deleted yet after kShuttingDown, an outage or very many refusals, which are
   /// returned: an expiry leaves it in a list, since nothing else remembers it; orphans are found again. After a kill `list`
   /// itself is there. `result` says exactly what was done in all cases.
-  Status Remove(std::string list, const std::vector<RemovalCandidate>& candidates, RemovalResult& result);
+  Status Remove(std::string list, std::vector<RemovalCandidate> candidates, RemovalResult& result);
 
   /// Finishes what earlier expiries listed and did not delete: what a run said that it leaves, and other lists older than an
   /// hour; those of runs that may still be at work are left alone. Of these files only those that `only` names, if given: the
@@ -68,7 +68,7 @@ class FileRemoval {
   Status WaitForTurn(const Work& work) const;
   Status Go(Work& work, RemovalResult& result);
   Status DeleteBatch(Work& work, std::vector<RemovalCandidate> batch, RemovalResult& result);
-  Status ResumeList(const std::string& list, const std::optional<std::set<std::string>>& only, RemovalResult& result);
+  Status ResumeList(const io::FileInfo& list, const std::optional<std::set<std::string>>& only, RemovalResult& result);
   Result<std::vector<io::FileInfo>> FindUnfinished(const std::string& what) const;
 
   table::Table& table_;
@@ -83,7 +83,8 @@ class FileRemoval {
   ReachableWalk walk_;
   std::string looked_at_;  ///< metadata file
   int64_t looked_ms_ = 0;
-  std::optional<int64_t> leased_since_ms_;  ///< by the store's clock
+  std::optional<int64_t> leased_since_ms_;        ///< by the store's clock
+  std::vector<MemoryBudget::Reservation> rooms_;  ///< of lists that were taken up
 };
 
 /// Of the argument `max_deletes_per_second`, which is ours. kInvalidArgument below 1.

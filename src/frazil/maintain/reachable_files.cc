@@ -33,82 +33,52 @@ std::string_view FileKindName(FileKind kind) {
 }
 
 Status ReachableWalk::Walk(const spec::TableMetadata& metadata, const spec::Snapshot& snapshot, const TakeFile& take) {
-  if (!snapshot.manifest_list.empty()) take(snapshot.manifest_list, FileKind::kManifestList);
+  if (!snapshot.manifest_list.empty()) FRAZIL_TRY(take(snapshot.manifest_list, FileKind::kManifestList));
   if (const auto row_map = snapshot.summary.find(table::kRowMapSummaryKey); row_map != snapshot.summary.end()) {
-    take(row_map->second, FileKind::kRowMap);
+    FRAZIL_TRY(take(row_map->second, FileKind::kRowMap));
   }
   FRAZIL_ASSIGN(const table::ManifestList list, table_.manifests().List(snapshot));
   for (const spec::ManifestFile& manifest : *list) {
     if (told_.contains(manifest.manifest_path)) continue;
     FRAZIL_TRY(table_.manifests().ForEachEntry(manifest, metadata, [&](const spec::ManifestEntry& entry) -> Status {
-      if (entry.is_live()) take(entry.data_file.file_path, KindOf(entry.data_file));
-      return {};
+      return entry.is_live() ? take(entry.data_file.file_path, KindOf(entry.data_file)) : Status();
     }));
-    take(manifest.manifest_path, FileKind::kManifest);
+    FRAZIL_TRY(take(manifest.manifest_path, FileKind::kManifest));
     told_.insert(manifest.manifest_path);
   }
   return {};
 }
 
-void WalkMetadataFiles(const spec::TableMetadata& metadata, const std::string& metadata_location,
-                       const TakeFile& take) {
-  take(metadata_location, FileKind::kMetadata);
-  for (const spec::MetadataLogEntry& entry : metadata.metadata_log) take(entry.metadata_file, FileKind::kMetadata);
-  take(metadata.location + "/metadata/version-hint.text", FileKind::kMetadata);
-}
-
-void WalkStatistics(const spec::TableMetadata& metadata,
-                    const std::function<void(spec::SnapshotId, const std::string& path)>& take) {
-  for (const spec::StatisticsFile& file : metadata.statistics) take(file.snapshot_id, file.statistics_path);
-  for (const spec::PartitionStatisticsFile& file : metadata.partition_statistics) {
-    take(file.snapshot_id, file.statistics_path);
+Status WalkMetadataFiles(const spec::TableMetadata& metadata, const std::string& metadata_location,
+                         const TakeFile& take) {
+  FRAZIL_TRY(take(metadata_location, FileKind::kMetadata));
+  for (const spec::MetadataLogEntry& entry : metadata.metadata_log) {
+    FRAZIL_TRY(take(entry.metadata_file, FileKind::kMetadata));
   }
+  return take(metadata.location + "/metadata/version-hint.text", FileKind::kMetadata);
 }
 
-FileSet::Root FileSet::ResolvedRoot(const FilePlace& place) const {
-  return {schemes_.Resolve(place.scheme), authorities_.Resolve(place.authority)};
-}
-
-void FileSet::Add(const std::string& path) {
-  const FilePlace place = PlaceOf(path);
-  const Root root = ResolvedRoot(place);
-  uint32_t index = 0;
-  while (index < roots_.size() && roots_[index] != root) ++index;
-  if (index == roots_.size()) roots_.push_back(root);
-  const auto [known, inserted] = roots_by_path_.try_emplace(PlaceHash(place), index);
-  if (!inserted && known->second != index) known->second = kSeveral;
-}
-
-FileSet::Match FileSet::Find(const FilePlace& place) const {
-  const auto found = roots_by_path_.find(PlaceHash(place));
-  if (found == roots_by_path_.end()) return Match::kNone;
-  if (found->second == kSeveral) return Match::kSame;
-  const Root& known = roots_[found->second];
-  const Root asked = ResolvedRoot(place);
-  const auto agrees = [](const std::string& left, const std::string& right) {
-    return left.empty() || right.empty() || left == right;
-  };
-  const bool is_same = agrees(known.scheme, asked.scheme) && agrees(known.authority, asked.authority);
-  return is_same ? Match::kSame : Match::kOtherRoot;
-}
-
-std::string FileSet::RootOf(const FilePlace& place) const {
-  const auto found = roots_by_path_.find(PlaceHash(place));
-  if (found == roots_by_path_.end() || found->second == kSeveral) return "";
-  return roots_[found->second].scheme + "://" + roots_[found->second].authority;
+Status WalkStatistics(const spec::TableMetadata& metadata,
+                      const std::function<Status(spec::SnapshotId, const std::string& path)>& take) {
+  for (const spec::StatisticsFile& file : metadata.statistics) {
+    FRAZIL_TRY(take(file.snapshot_id, file.statistics_path));
+  }
+  for (const spec::PartitionStatisticsFile& file : metadata.partition_statistics) {
+    FRAZIL_TRY(take(file.snapshot_id, file.statistics_path));
+  }
+  return {};
 }
 
 Status AddEverythingLive(const table::Table& table, ReachableWalk& walk, FileSet& live) {
   const spec::TableMetadata& metadata = *table.metadata();
-  const TakeFile take = [&](const std::string& path, FileKind) { live.Add(path); };
+  const TakeFile take = [&](const std::string& path, FileKind) { return live.Add(path); };
   for (const spec::Snapshot& snapshot : metadata.snapshots) {
     if (Status walked = walk.Walk(metadata, snapshot, take); !walked) {
       return tl::unexpected(std::move(walked).error().WithContext("finding out what is live; no file was deleted"));
     }
   }
-  WalkMetadataFiles(metadata, table.metadata_location(), take);
-  WalkStatistics(metadata, [&](spec::SnapshotId, const std::string& path) { live.Add(path); });
-  return {};
+  FRAZIL_TRY(WalkMetadataFiles(metadata, table.metadata_location(), take));
+  return WalkStatistics(metadata, [&](spec::SnapshotId, const std::string& path) { return live.Add(path); });
 }
 
 Status AddJournalled(const std::string& state_directory, const spec::TableMetadata& metadata, FileSet& live) {
@@ -129,7 +99,7 @@ Status AddJournalled(const std::string& state_directory, const spec::TableMetada
     if (!bytes) return refusal(std::move(bytes).error());
     const auto entries = format::ReadManifestBytes(*std::move(bytes), file.path);
     if (!entries) return refusal(entries.error());
-    for (const spec::ManifestEntry& entry : *entries) live.Add(entry.data_file.file_path);
+    for (const spec::ManifestEntry& entry : *entries) FRAZIL_TRY(live.Add(entry.data_file.file_path));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "frazil/maintain/candidate_collector.h"
 #include "frazil/maintain/hidden_names.h"
 #include "frazil/maintain/left_temporaries.h"
 #include "frazil/maintain/maintained_table.h"
@@ -22,8 +23,9 @@ namespace {
 constexpr int64_t kHourMs = int64_t{3600} * 1000;
 constexpr int64_t kDefaultAgeMs = 3 * 24 * kHourMs;
 constexpr int64_t kAgeFloorMs = 24 * kHourMs;
-constexpr size_t kBreakerMinOrphans = 1000;
+constexpr int64_t kBreakerMinOrphans = 1000;
 constexpr size_t kMaxNamesInMessage = 5;
+constexpr int64_t kListedBetweenStops = 1000;
 
 /// Every table of a catalog but `own`.
 Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableName& own,
@@ -86,8 +88,12 @@ class OrphanRun {
         options_(options),
         context_(context),
         location_(options.location.empty() ? table.metadata()->location : options.location),
-        live_(EqualNames(options.equal_schemes, {{"s3n,s3a", "s3"}}), EqualNames(options.equal_authorities)) {
+        live_({.budget = context.budget, .temp_directory = context.temp_directory},
+              EqualNames(options.equal_schemes, {{"s3n,s3a", "s3"}}), EqualNames(options.equal_authorities)),
+        walk_(table),
+        collector_(context.budget) {
     while (location_.size() > 1 && location_.ends_with('/')) location_.pop_back();
+    folder_ = PlaceOf(location_);
   }
 
   Status Run() {
@@ -98,21 +104,19 @@ class OrphanRun {
     FRAZIL_TRY(table_.io()->Delete({probe}));
     FRAZIL_ASSIGN(const int64_t store_now_ms, now);
     FRAZIL_TRY(DecideAge(store_now_ms));
-    std::vector<io::FileInfo> listed;
-    if (options_.listed) {
-      listed = *options_.listed;
-    } else {
-      FRAZIL_ASSIGN(listed, table_.io()->List(location_));
-    }
-    result_.num_listed = static_cast<int64_t>(listed.size());
-    // After the listing: a file that was committed in between must be seen as live.
-    FRAZIL_TRY(table_.Refresh());
-    ReachableWalk walk(table_);
-    FRAZIL_TRY(AddEverythingLive(table_, walk, live_));
-    FRAZIL_TRY(AddJournalled(context_.state_directory, *table_.metadata(), live_));
-    result_.num_live = static_cast<int64_t>(live_.size());
-    FRAZIL_TRY(Compare(listed));
+    // Before the listing, so that no more of it is remembered than what may be an orphan, and once more after it: a file that
+    // was committed in between must be seen as live.
+    FRAZIL_TRY(Look());
+    FRAZIL_TRY(Compare());
+    FRAZIL_TRY(Look());
+    TakeFound();
+    result_.num_live = live_.Count();
     FRAZIL_TRY(CheckBreaker());
+    if (num_left_out_ > 0) {
+      Notice(context_, fmt::format("{} more are orphans than there is memory for: run it again for them, or raise "
+                                   "--memory-limit",
+                                   num_left_out_));
+    }
     if (options_.dry_run) {
       result_.orphans = std::move(found_);
       return {};
@@ -122,7 +126,7 @@ class OrphanRun {
     if (!found_.empty()) {
       FRAZIL_ASSIGN(const std::string list, RemovalList::Write(*table_.io(), *table_.metadata(), "orphans", found_));
       RemovalResult removal;
-      const Status done = files.Remove(list, found_, removal);
+      const Status done = files.Remove(list, std::move(found_), removal);
       result_.orphans = std::move(removal.deleted);
       FRAZIL_TRY(done);
     }
@@ -151,50 +155,66 @@ class OrphanRun {
     return {};
   }
 
-  Status Compare(const std::vector<io::FileInfo>& listed) {
+  /// Adds what is live now.
+  Status Look() {
+    FRAZIL_TRY(table_.Refresh());
+    const bool is_news = table_.metadata_location() != looked_at_;
+    if (is_news) FRAZIL_TRY(AddEverythingLive(table_, walk_, live_));
+    looked_at_ = table_.metadata_location();
+    return AddJournalled(context_.state_directory, *table_.metadata(), live_);
+  }
+
+  Status Compare() {
     const HiddenNames hidden(table_.metadata()->partition_specs);
-    const FilePlace folder = PlaceOf(location_);
     for (const std::string& location : LocationsOf(*table_.metadata())) {
       for (const char* name : {"/_frazil/rowmaps", "/_frazil/leases"}) our_folders_.push_back(PlaceOf(location + name));
     }
-    std::set<std::string> other_roots;
-    for (const io::FileInfo& file : listed) {
-      const FilePlace place = PlaceOf(file.path);
-      // Of unknown age, or not of this folder after all: kept.
-      if (!IsOldEnough(file) || !IsInside(place, folder) || HasDots(place)) continue;
-      const bool is_hidden = hidden.IsHidden(std::string_view(place.path).substr(folder.path.size()));
-      if (is_hidden && !IsOurs(place)) continue;
-      const FileSet::Match match = live_.Find(place);
-      if (match == FileSet::Match::kSame) continue;
-      if (match == FileSet::Match::kOtherRoot && options_.prefix_mismatch_mode != PrefixMismatchMode::kDelete) {
-        if (options_.prefix_mismatch_mode == PrefixMismatchMode::kError) {
-          other_roots.insert(live_.RootOf(place) + " - " + place.root());
-        }
-        continue;
-      }
-      AddOrphan(file, "orphan");
-    }
-    if (!options_.listed) {
+    const auto judge = [&](const io::FileInfo& file) -> Status {
+      Judge(file, hidden);
+      return ++result_.num_listed % kListedBetweenStops == 0 ? CheckStop(context_) : Status();
+    };
+    if (options_.listed) {
+      for (const io::FileInfo& file : *options_.listed) FRAZIL_TRY(judge(file));
+    } else {
+      FRAZIL_TRY(table_.io()->ForEachFile(location_, judge));
       for (const io::FileInfo& file : FindLeftTemporaries(location_)) {
         if (IsOldEnough(file)) AddOrphan(file, "half a file of a process that was killed");
       }
     }
-    if (!other_roots.empty()) {
-      return tl::unexpected(
-          Error(ErrorCode::kInvalidArgument,
-                fmt::format("Unable to determine whether certain files are orphan, conflicting authorities/schemes: {}",
-                            fmt::join(other_roots, ", ")))
-              .WithHint("name them in equal_schemes or equal_authorities, or set prefix_mismatch_mode"));
+    if (other_roots_.empty()) return {};
+    return tl::unexpected(
+        Error(ErrorCode::kInvalidArgument,
+              fmt::format("Unable to determine whether certain files are orphan, conflicting authorities/schemes: {}",
+                          fmt::join(other_roots_, ", ")))
+            .WithHint("name them in equal_schemes or equal_authorities, or set prefix_mismatch_mode"));
+  }
+
+  void Judge(const io::FileInfo& file, const HiddenNames& hidden) {
+    const FilePlace place = PlaceOf(file.path);
+    // Of unknown age, or not of this folder after all: kept.
+    if (!IsOldEnough(file) || !IsInside(place, folder_) || HasDots(place)) return;
+    const bool is_hidden = hidden.IsHidden(std::string_view(place.path).substr(folder_.path.size()));
+    if (is_hidden && !IsOurs(place)) return;
+    if (!IsKept(place)) {
+      AddOrphan(file, "orphan");
+    } else if (live_.Find(place) == FileSet::Match::kOtherRoot &&
+               options_.prefix_mismatch_mode == PrefixMismatchMode::kError) {
+      other_roots_.insert(live_.RootOf(place) + " - " + place.root());
     }
-    std::sort(found_.begin(), found_.end(),
-              [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path < right.path; });
-    // A list that somebody made may name a file twice.
-    found_.erase(std::unique(found_.begin(), found_.end(),
-                             [](const RemovalCandidate& left, const RemovalCandidate& right) {
-                               return left.path == right.path;
-                             }),
-                 found_.end());
-    return {};
+  }
+
+  bool IsKept(const FilePlace& place) const {
+    const FileSet::Match match = live_.Find(place);
+    return match == FileSet::Match::kSame ||
+           (match == FileSet::Match::kOtherRoot && options_.prefix_mismatch_mode != PrefixMismatchMode::kDelete);
+  }
+
+  void TakeFound() {
+    CollectedCandidates collected = std::move(collector_).Take();
+    found_ = std::move(collected.files);
+    num_left_out_ = collected.num_left_out;
+    result_.room = std::move(collected.room);
+    std::erase_if(found_, [this](const RemovalCandidate& file) { return IsKept(PlaceOf(file.path)); });
   }
 
   bool IsOldEnough(const io::FileInfo& file) const { return file.modified_ms > 0 && file.modified_ms < older_than_ms_; }
@@ -222,13 +242,14 @@ class OrphanRun {
     const std::string size = options_.listed ? "in a given list" : fmt::format("of {} bytes", file.size_bytes);
     const std::string changed =
         spec::FormatValue(spec::Type::Primitive(spec::TypeId::kTimestamp), file.modified_ms * 1000);
-    found_.push_back(
+    collector_.Add(
         {file.path, FileKind::kUnknown, fmt::format("{} {}, last changed {}", what, size, changed), file.modified_ms});
   }
 
   Status CheckBreaker() const {
     const double limit = options_.max_orphan_ratio * static_cast<double>(result_.num_live);
-    if (found_.size() <= kBreakerMinOrphans || static_cast<double>(found_.size()) <= limit) return {};
+    const int64_t num_found = static_cast<int64_t>(found_.size()) + num_left_out_;
+    if (num_found <= kBreakerMinOrphans || static_cast<double>(num_found) <= limit) return {};
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(kMaxNamesInMessage, found_.size()); ++i) {
       names.push_back(found_[i].path);
@@ -236,7 +257,7 @@ class OrphanRun {
     return tl::unexpected(
         Error(ErrorCode::kResourceExhausted,
               fmt::format("too many orphan files beside {} live ones, nothing is deleted: {}, such as {}",
-                          result_.num_live, found_.size(), fmt::join(names, ", ")))
+                          result_.num_live, num_found, fmt::join(names, ", ")))
             .WithHint("look at some; if they are orphans, pass max_orphan_ratio"));
   }
 
@@ -246,8 +267,14 @@ class OrphanRun {
   std::string location_;
   int64_t older_than_ms_ = 0;
   FileSet live_;
+  ReachableWalk walk_;
+  std::string looked_at_;  ///< metadata file
+  FilePlace folder_;
   std::vector<FilePlace> our_folders_;
+  std::set<std::string> other_roots_;
+  CandidateCollector collector_;
   std::vector<RemovalCandidate> found_;
+  int64_t num_left_out_ = 0;
   OrphanResult result_;
 };
 

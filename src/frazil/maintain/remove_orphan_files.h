@@ -36,18 +36,21 @@ struct OrphanOptions {
 
 struct OrphanResult {
   std::vector<RemovalCandidate> orphans;  ///< deleted ones; of a dry run: those that would be
+  MemoryBudget::Reservation room;         ///< of them
   int64_t older_than_ms = 0;              ///< by the store's clock: what was not changed since is old enough
-  int64_t orphan_bytes = 0;
-  int64_t num_not_asked_for = 0;  ///< orphans that options.only does not name
+  int64_t orphan_bytes = 0;               ///< of all that were found
+  int64_t num_not_asked_for = 0;          ///< orphans that options.only does not name
   int64_t num_listed = 0;
   int64_t num_live = 0;
 };
 
 /// Deletes files below the table's location that no state of it needs (spec section 9.5, maintenance.md section 5).
 ///
-/// Lists first, then loads the metadata: what was committed meanwhile is seen as live. Kept: hidden names (`_...`, `.`)
-/// except partition folders, our own row maps and leases and what killed processes left half-written; files not strictly older than `older_than`, everything changed since a live lease of a
-/// writer began, what local journals of unfinished work name. kInvalidArgument when another table lies in the location or around it,
+/// Loads the metadata before and after the listing: what was committed meanwhile is seen as live. Memory is bounded: what is
+/// live spills, of the listing only orphans are kept, as many as there is room for; a notice tells of more. Kept: hidden names
+/// (`_...`, `.`) except partition folders, our own row maps and leases and what killed processes left half-written; files not
+/// strictly older than `older_than`, everything changed since a live lease of a writer began, what local journals of
+/// unfinished work name. kInvalidArgument when another table lies in the location or around it,
 /// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours;
 /// kResourceExhausted from the circuit breaker; an error when a journal cannot be read. Then nothing is deleted.
 Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions& options,

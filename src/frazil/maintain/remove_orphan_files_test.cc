@@ -68,22 +68,63 @@ TEST(RemoveOrphanFiles, AnOldHandleSeesWhatOthersCommitted) {
 }
 
 TEST(RemoveOrphanFiles, AFileCommittedBetweenListingAndDeletingIsSpared) {
+  // After that which begins the run and that before the listing: right after it, and right before the deletion.
+  for (const int load : {3, 4}) {
+    TestTable test;
+    ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+    const spec::DataFile late = WrittenFile(test, "late", 1);
+    const std::string orphan = Loose(test, "data/orphan.parquet");
+    int num_loads = 0;
+    table::Table other = test.Other();
+    test.decide = [&](std::string_view operation) -> Status {
+      if (operation == "load" && ++num_loads == load) {
+        EXPECT_THAT(table::Commit(other, table::Adding({late}), test.clock), IsOk());
+      }
+      return {};
+    };
+    EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), ElementsAre(orphan));
+    EXPECT_GE(num_loads, load);
+    EXPECT_THAT(AllFiles(test), Contains(late.file_path));
+  }
+}
+
+// 64 KiB are 4,096 live files, and a few hundred orphans.
+TEST(RemoveOrphanFiles, GoesOverVeryManyFilesInBoundedMemory) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  const spec::DataFile late = WrittenFile(test, "late", 1);
-  const std::string orphan = Loose(test, "data/orphan.parquet");
-  int num_loads = 0;
-  table::Table other = test.Other();
-  test.decide = [&](std::string_view operation) -> Status {
-    // The second load after the start is the one right before the deletion.
-    if (operation == "load" && ++num_loads == 3) {
-      EXPECT_THAT(table::Commit(other, table::Adding({late}), test.clock), IsOk());
+  std::vector<spec::DataFile> files;
+  for (int i = 0; i < 6000; ++i) files.push_back(WrittenFile(test, "live-" + std::to_string(i), 1));
+  ASSERT_THAT(table::Append(test, files), IsOk());
+  const std::set<std::string> in_use = AllFiles(test);
+  std::set<std::string> orphans;
+  for (int i = 0; i < 900; ++i) orphans.insert(Loose(test, "data/orphan-" + std::to_string(i)));
+
+  MemoryBudget budget(int64_t{512} << 10);
+  std::vector<std::string> notices;
+  table::ProcedureContext context = ContextOf(test);
+  context.budget = &budget;
+  context.temp_directory = ::testing::TempDir();
+  context.on_notice = [&](const std::string& line) { notices.push_back(line); };
+  std::set<std::string> removed;
+  for (int run = 0; removed.size() < orphans.size(); ++run) {
+    ASSERT_LT(run, 20);
+    notices.clear();
+    for (const bool is_dry : {true, false}) {
+      OrphanOptions options = AnyAge();
+      options.dry_run = is_dry;
+      const auto result = RemoveOrphanFiles(test.table, options, context);
+      ASSERT_THAT(result, IsOk());
+      EXPECT_EQ(result->num_live, static_cast<int64_t>(in_use.size()) + 1) << "and a version hint that is not there";
+      ASSERT_FALSE(result->orphans.empty());
+      if (is_dry) continue;
+      for (const RemovalCandidate& file : result->orphans) removed.insert(file.path);
     }
-    return {};
-  };
-  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), ElementsAre(orphan));
-  EXPECT_GE(num_loads, 3);
-  EXPECT_THAT(AllFiles(test), Contains(late.file_path));
+    EXPECT_EQ(notices.size(), removed.size() < orphans.size() ? 2U : 0U);
+    EXPECT_THAT(notices, testing::Each(testing::HasSubstr("more are orphans than there is memory for")));
+  }
+  EXPECT_EQ(removed, orphans);
+  EXPECT_EQ(AllFiles(test), in_use);
+  EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_EQ(budget.used_bytes(), 0);
 }
 
 TEST(RemoveOrphanFiles, StatisticsRowMapsLeasesAndHiddenNamesStay) {

@@ -62,9 +62,9 @@ Result<ForeseenWork> ForeseeRewriteManifests(const table::Table& table) {
   const spec::Snapshot* head = table.metadata()->current_snapshot();
   if (head == nullptr) return ForeseenWork();
   FRAZIL_ASSIGN(const table::ManifestList list, table.manifests().List(*head));
-  FRAZIL_ASSIGN(const auto plan,
-                table::ManifestRewritePlan::Make(*table.metadata(), *list,
-                                                 {.spec_id = table.metadata()->default_spec_id, .sort_by = {}}));
+  FRAZIL_ASSIGN(const auto plan, table::ManifestRewritePlan::Make(
+                                     *table.metadata(), *list,
+                                     {.spec_id = table.metadata()->default_spec_id, .sort_by = {}, .budget = nullptr}));
   return ForeseeRewriteOf(static_cast<int64_t>(plan.num_replaced()), plan.replaced_bytes());
 }
 
@@ -82,6 +82,7 @@ ProcedureDefinition RewriteManifestsDefinition() {
                       const Arguments& arguments) -> Result<std::vector<table::ProcedureRow>> {
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(table::ManifestRewrite rewrite, RewriteOf(arguments, *table.metadata()));
+    rewrite.budget = context.budget;
     RewriteManifestsChange change(std::move(rewrite));
     RunRecorder recorder(context, table, "rewrite_manifests");
     if (recorder.is_on() && !arguments.Number("spec_id"))

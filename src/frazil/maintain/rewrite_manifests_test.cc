@@ -80,6 +80,57 @@ TEST(RewriteManifests, SortsByPartition) {
   EXPECT_THAT(parts, testing::ElementsAre("a", "a", "b", "c"));
 }
 
+/// Paths of live data files in the order of the manifests, each with its partition before it.
+std::vector<std::pair<std::string, std::string>> FilesInOrder(TestTable& test) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const spec::ManifestFile& manifest : test.Manifests(spec::ManifestContent::kData)) {
+    for (const spec::ManifestEntry& entry : test.Entries(manifest)) {
+      const spec::DataFile& file = entry.data_file;
+      const bool is_null = spec::IsNull(file.partition.at(0));
+      files.emplace_back(is_null ? "" : std::get<std::string>(file.partition.at(0)), file.file_path);
+    }
+  }
+  return files;
+}
+
+// One partition has more files than there is memory for, others less, and some files have none.
+TEST(RewriteManifests, ManyMoreFilesThanMemoryHasRoomForComeOutTheSame) {
+  constexpr int kAppends = 12;
+  constexpr int kFiles = 100;
+  std::vector<std::pair<std::string, std::string>> wanted;
+  for (const int64_t limit : {int64_t{0}, int64_t{256} << 10}) {
+    TestTable test({{"commit.manifest.target-size-bytes", "4096"}, {"commit.manifest-merge.enabled", "false"}}, true);
+    for (int append = 0; append < kAppends; ++append) {
+      std::vector<spec::DataFile> files;
+      for (int i = 0; i < kFiles; ++i) {
+        const int part = (append * 31 + i * 7) % 20;
+        const spec::Value value =
+            part == 0 ? spec::Value() : spec::Value(part < 12 ? "large" : "p" + std::to_string(part));
+        files.push_back(table::DataFileOf(fmt::format("memory:/t/f{}-{}", append, i), 3, {value}));
+      }
+      ASSERT_THAT(table::Append(test, files), IsOk());
+    }
+    const auto before = Identities(test);
+    const auto row_ids = table::RowIds(test);
+    MemoryBudget budget(limit);
+    table::ProcedureContext context = ContextOf(test);
+    if (limit > 0) context.budget = &budget;
+    ASSERT_THAT(Call("rewrite_manifests", context, {{"table", std::string("db.t")}}), IsOk());
+    ASSERT_THAT(test.table.Refresh(), IsOk());
+    EXPECT_EQ(Identities(test), before);
+    EXPECT_EQ(table::RowIds(test), row_ids);
+    EXPECT_GT(test.Manifests(spec::ManifestContent::kData).size(), 2U);
+    EXPECT_EQ(test.head().summary.at("entries-processed"), std::to_string(kAppends * kFiles));
+    EXPECT_LE(budget.peak_bytes(), limit);
+    EXPECT_EQ(budget.used_bytes(), 0);
+    const auto files = FilesInOrder(test);
+    EXPECT_TRUE(std::is_sorted(files.begin(), files.end(),
+                               [](const auto& left, const auto& right) { return left.first < right.first; }));
+    if (limit == 0) wanted = files;
+    EXPECT_EQ(files, wanted);
+  }
+}
+
 TEST(RewriteManifests, GoesOnAfterALostRace) {
   TestTable test;
   ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());

@@ -41,7 +41,7 @@ Status RunHistory::Begin(const RunRecord& run) {
   return {};
 }
 
-Status RunHistory::End(const RunRecord& run) {
+Status RunHistory::End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted) {
   FRAZIL_TRY(database_.BeginImmediate());
   const auto add_all = [&]() -> Status {
     FRAZIL_TRY(database_.Update(
@@ -54,11 +54,15 @@ Status RunHistory::End(const RunRecord& run) {
                                     {run.id, is_prediction ? "1" : "0", name, std::to_string(number)}));
       }
     }
-    for (const RemovalCandidate& file : run.deleted) {
-      FRAZIL_TRY(database_.Update("INSERT INTO deleted_files VALUES (?, ?, ?, ?)",
-                                  {run.id, file.path, std::string(FileKindName(file.kind)), file.reason}));
-    }
-    return {};
+    const auto add_deleted = [&](std::span<const RemovalCandidate> files) -> Status {
+      for (const RemovalCandidate& file : files) {
+        FRAZIL_TRY(database_.Update("INSERT INTO deleted_files VALUES (?, ?, ?, ?)",
+                                    {run.id, file.path, std::string(FileKindName(file.kind)), file.reason}));
+      }
+      return {};
+    };
+    for (const std::span<const RemovalCandidate>& files : deleted) FRAZIL_TRY(add_deleted(files));
+    return add_deleted(run.deleted);
   };
   if (Status added = add_all(); !added) {
     database_.Rollback();
@@ -108,19 +112,19 @@ RunRecorder::RunRecorder(const table::ProcedureContext& context, const table::Ta
   run_.operation = std::move(operation);
   run_.started_at_ms = ClockOf(context).NowMs();
   run_.outcome = kRunning + std::to_string(getpid());
-  Write(&RunHistory::Begin);
+  Write([this](RunHistory& history) { return history.Begin(run_); });
 }
 
 void RunRecorder::Finish(const std::string& outcome) {
   run_.outcome = outcome;
   run_.duration_ms = ClockOf(context_).NowMs() - run_.started_at_ms;
-  Write(&RunHistory::End);
+  Write([this](RunHistory& history) { return history.End(run_, deleted_); });
 }
 
-void RunRecorder::Write(Status (RunHistory::*how)(const RunRecord&)) {
+void RunRecorder::Write(const std::function<Status(RunHistory& history)>& how) {
   if (!is_on()) return;
   auto history = RunHistory::Open(context_.state_directory, *metadata_);
-  const Status added = history ? ((*history).*how)(run_) : tl::unexpected(history.error());
+  const Status added = history ? how(*history) : tl::unexpected(history.error());
   if (!added) Log::Warn("the run is not in the run history: {}", added.error().ToString());
 }
 

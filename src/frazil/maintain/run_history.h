@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,8 @@ class RunHistory {
   /// A run that begins. Its id must be new.
   Status Begin(const RunRecord& run);
   /// What has become of it; a run that was never begun is added.
-  Status End(const RunRecord& run);
+  /// `deleted`: besides those that the record holds.
+  Status End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted = {});
   /// Newest first, without the files they deleted.
   Result<std::vector<RunRecord>> Latest(int64_t max_runs);
   /// Files that a run deleted. kNotFound: there is no such run.
@@ -59,9 +62,8 @@ class RunRecorder {
   bool is_on() const { return !context_.state_directory.empty(); }
   void Predict(const std::map<std::string, int64_t>& numbers) { run_.predicted.insert(numbers.begin(), numbers.end()); }
   void Measure(std::map<std::string, int64_t> numbers) { run_.measured = std::move(numbers); }
-  void Deleted(const std::vector<RemovalCandidate>& files) {
-    run_.deleted.insert(run_.deleted.end(), files.begin(), files.end());
-  }
+  /// `files` stay where they are until Finish(): they may be many.
+  void Deleted(std::span<const RemovalCandidate> files) { deleted_.push_back(files); }
   void Finish(const std::string& outcome);
   /// By how it ended.
   template <typename T>
@@ -70,11 +72,12 @@ class RunRecorder {
   }
 
  private:
-  void Write(Status (RunHistory::*how)(const RunRecord&));
+  void Write(const std::function<Status(RunHistory& history)>& how);
 
   const table::ProcedureContext& context_;
   const spec::TableMetadataPtr metadata_;
   RunRecord run_;
+  std::vector<std::span<const RemovalCandidate>> deleted_;
 };
 
 }  // namespace frazil::maintain

@@ -38,15 +38,19 @@ class Verification {
     IntegrityCheck check{"files exist", 0, {}};
     const spec::TableMetadata& metadata = *table_.metadata();
     std::map<std::string, FileKind> files;
-    const TakeFile take = [&](const std::string& path, FileKind kind) { files.emplace(path, kind); };
+    const TakeFile take = [&](const std::string& path, FileKind kind) -> Status {
+      files.emplace(path, kind);
+      return {};
+    };
     ReachableWalk walk(table_);
     for (const spec::Snapshot& snapshot : metadata.snapshots) {
       if (const Status walked = walk.Walk(metadata, snapshot, take); !walked) {
         check.problems.push_back(fmt::format("snapshot {}: {}", snapshot.id, walked.error().ToString()));
       }
     }
-    take(table_.metadata_location(), FileKind::kMetadata);
-    WalkStatistics(metadata, [&](spec::SnapshotId, const std::string& path) { take(path, FileKind::kStatistics); });
+    FRAZIL_TRY(take(table_.metadata_location(), FileKind::kMetadata));
+    FRAZIL_TRY(WalkStatistics(
+        metadata, [&](spec::SnapshotId, const std::string& path) { return take(path, FileKind::kStatistics); }));
     for (const auto& [path, kind] : files) {
       FRAZIL_TRY(CheckStop(context_));
       ++check.num_checked;

@@ -12,20 +12,6 @@ namespace frazil::table {
 namespace {
 
 /// Rough, but in proportion: what counts is that the cache is bounded.
-int64_t BytesOf(std::span<const spec::ManifestEntry> entries) {
-  constexpr int64_t kPerMapNode = 64;
-  int64_t bytes = 0;
-  for (const spec::ManifestEntry& entry : entries) {
-    const spec::DataFile& file = entry.data_file;
-    const size_t nodes = file.column_sizes.size() + file.value_counts.size() + file.null_value_counts.size() +
-                         file.nan_value_counts.size() + 2 * (file.lower_bounds.size() + file.upper_bounds.size());
-    bytes += static_cast<int64_t>(sizeof(entry) + file.file_path.size() + file.split_offsets.size() * sizeof(int64_t) +
-                                  file.partition.size() * sizeof(spec::Value)) +
-             kPerMapNode * static_cast<int64_t>(nodes);
-  }
-  return bytes;
-}
-
 int64_t BytesOf(const std::vector<spec::ManifestFile>& rows) {
   int64_t bytes = 0;
   for (const spec::ManifestFile& row : rows) {
@@ -44,10 +30,24 @@ int64_t ExpectedBytes(const spec::ManifestFile& manifest, std::span<const spec::
   }
   const int64_t count =
       int64_t{*manifest.added_files_count} + *manifest.existing_files_count + *manifest.deleted_files_count;
-  return BytesOf(first) / static_cast<int64_t>(first.size()) * count;
+  return EstimateBytes(first) / static_cast<int64_t>(first.size()) * count;
 }
 
 }  // namespace
+
+int64_t EstimateBytes(std::span<const spec::ManifestEntry> entries) {
+  constexpr int64_t kPerMapNode = 64;
+  int64_t bytes = 0;
+  for (const spec::ManifestEntry& entry : entries) {
+    const spec::DataFile& file = entry.data_file;
+    const size_t nodes = file.column_sizes.size() + file.value_counts.size() + file.null_value_counts.size() +
+                         file.nan_value_counts.size() + 2 * (file.lower_bounds.size() + file.upper_bounds.size());
+    bytes += static_cast<int64_t>(sizeof(entry) + file.file_path.size() + file.split_offsets.size() * sizeof(int64_t) +
+                                  file.partition.size() * sizeof(spec::Value)) +
+             kPerMapNode * static_cast<int64_t>(nodes);
+  }
+  return bytes;
+}
 
 ManifestCache::ManifestCache(std::shared_ptr<io::FileIO> io, int64_t capacity_bytes, MemoryBudget* budget)
     : io_(std::move(io)), capacity_bytes_(capacity_bytes), decoded_(capacity_bytes, budget) {}
@@ -90,7 +90,7 @@ Result<std::string> ManifestCache::KeyOf(const spec::ManifestFile& manifest, con
 }
 
 ManifestEntries ManifestCache::Keep(const std::string& key, std::vector<spec::ManifestEntry> decoded) {
-  const int64_t bytes = BytesOf(decoded);
+  const int64_t bytes = EstimateBytes(decoded);
   auto entries = std::make_shared<const std::vector<spec::ManifestEntry>>(std::move(decoded));
   decoded_.Insert(key, std::make_shared<const Decoded>(Decoded{.entries = entries, .list = {}}), bytes);
   return entries;

@@ -18,6 +18,9 @@ namespace frazil::table {
 using ManifestEntries = std::shared_ptr<const std::vector<spec::ManifestEntry>>;
 using ManifestList = std::shared_ptr<const std::vector<spec::ManifestFile>>;
 
+/// Bytes that decoded entries take in memory. Rough, but in proportion.
+int64_t EstimateBytes(std::span<const spec::ManifestEntry> entries);
+
 /// The entries of one manifest, once, in file order. One thread; it may outlive the cache.
 class EntryWalk {
  public:

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "frazil/table/manifest_filter.h"
+#include "frazil/table/manifest_sort.h"
 
 namespace frazil::table {
 namespace {
@@ -14,30 +14,6 @@ constexpr int64_t kDefaultTargetSize = int64_t{8} << 20;
 bool IsWellGrouped(const std::vector<spec::ManifestFile>& manifests, int64_t target_size) {
   return manifests.empty() || (manifests.size() == 1 && manifests[0].manifest_length <= target_size);
 }
-
-/// Order of partition tuples by some of their fields, nulls first.
-class PartitionOrder {
- public:
-  explicit PartitionOrder(const std::vector<size_t>& fields) : fields_(fields) {}
-
-  bool operator()(const spec::ManifestEntry& left, const spec::ManifestEntry& right) const {
-    const spec::PartitionTuple& a = left.data_file.partition;
-    const spec::PartitionTuple& b = right.data_file.partition;
-    for (const size_t field : fields_) {
-      const bool a_null = spec::IsNull(a.at(field));
-      const bool b_null = spec::IsNull(b.at(field));
-      if (a_null || b_null) {
-        if (a_null != b_null) return a_null;
-        continue;
-      }
-      if (const auto order = spec::CompareValues(a[field], b[field]); order != 0) return order < 0;
-    }
-    return false;
-  }
-
- private:
-  const std::vector<size_t>& fields_;
-};
 
 }  // namespace
 
@@ -80,26 +56,11 @@ Result<std::vector<spec::ManifestFile>> ManifestRewritePlan::Write(ManifestCache
                                                                    spec::SequenceNumber commit_sequence,
                                                                    int64_t& num_entries) const {
   const auto& replaced = content == spec::ManifestContent::kData ? data_ : deletes_;
-  std::vector<spec::ManifestEntry> entries;
-  for (const spec::ManifestFile& row : replaced) {
-    const size_t before = entries.size();
-    FRAZIL_TRY(cache.ForEachEntry(row, metadata, [&](const spec::ManifestEntry& entry) -> Status {
-      if (entry.is_live()) entries.push_back(AsExisting(entry));
-      return {};
-    }));
-    const auto num_live = static_cast<int64_t>(entries.size() - before);
-    if (row.added_files_count && row.existing_files_count &&
-        num_live != int64_t{*row.added_files_count} + *row.existing_files_count) {
-      return Fail(ErrorCode::kInvalidTable, "a manifest holds {} live files, its list says {}: {}", num_live,
-                  int64_t{*row.added_files_count} + *row.existing_files_count, row.manifest_path);
-    }
-  }
-  std::stable_sort(entries.begin(), entries.end(), PartitionOrder(rewrite_.sort_by));
-  num_entries += static_cast<int64_t>(entries.size());
-  std::vector<spec::ManifestFile> rows;
-  if (!entries.empty()) {
-    FRAZIL_ASSIGN(rows, sink.Write(metadata, rewrite_.spec_id, content, entries, commit_sequence));
-  }
+  ManifestSort sort(cache, metadata, replaced, PartitionOrder(rewrite_.sort_by), rewrite_.budget);
+  FRAZIL_ASSIGN(auto rows, sink.WriteExisting(
+                               metadata, rewrite_.spec_id, content,
+                               [&](const ManifestSort::Take& take) { return sort.ForEach(take); }, commit_sequence));
+  num_entries += sort.num_entries();
   for (const spec::ManifestFile& row : kept_) {
     if (row.content == content) rows.push_back(row);
   }

@@ -21,8 +21,8 @@ class ManifestRewritePlan {
   int64_t replaced_bytes() const;
 
   /// All manifests of `manifests` in their new form: the replaced ones' live files sorted by partition, every one
-  /// EXISTING with its snapshot id, sequence numbers and first row id (spec section 3.10). kInternal should a file get
-  /// lost. `content` picks one of the two kinds.
+  /// EXISTING with its snapshot id, sequence numbers and first row id (spec section 3.10). kInvalidTable when a manifest does
+  /// not hold what its list says. `content` picks one of the two kinds. Memory is bounded (ManifestSort).
   Result<std::vector<spec::ManifestFile>> Write(ManifestCache& cache, ManifestSink& sink,
                                                 const spec::TableMetadata& metadata, spec::ManifestContent content,
                                                 spec::SequenceNumber commit_sequence, int64_t& num_entries) const;

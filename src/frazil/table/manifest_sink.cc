@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "frazil/format/manifest_file.h"
 #include "frazil/table/spec_schema.h"
@@ -55,6 +56,33 @@ Result<std::vector<spec::ManifestFile>> ManifestSink::Write(const spec::TableMet
     row.added_snapshot_id = snapshot_id_;
     rows.push_back(Renumbered(std::move(row), commit_sequence));
   }
+  return rows;
+}
+
+Result<std::vector<spec::ManifestFile>> ManifestSink::WriteExisting(
+    const spec::TableMetadata& metadata, spec::SpecId spec_id, spec::ManifestContent content,
+    const std::function<Status(const TakeEntry& take)>& produce, spec::SequenceNumber commit_sequence) {
+  std::vector<spec::ManifestFile> rows;
+  FRAZIL_ASSIGN(const spec::PartitionSpec* spec, FindSpec(metadata, spec_id, "a new manifest"));
+  FRAZIL_ASSIGN(const auto options, OptionsFor(metadata, *spec, content, snapshot_id_));
+  FRAZIL_ASSIGN(const int64_t target_size, metadata.IntProperty(kTargetSize, kDefaultTargetSize));
+  std::unique_ptr<format::ManifestWriter> writer;
+  const auto finish = [&]() -> Status {
+    if (writer == nullptr) return {};
+    FRAZIL_ASSIGN(spec::ManifestFile row, std::exchange(writer, nullptr)->Finish(commit_sequence));
+    row.added_snapshot_id = snapshot_id_;
+    rows.push_back(std::move(row));
+    return {};
+  };
+  FRAZIL_TRY(produce([&](const spec::ManifestEntry& entry) -> Status {
+    if (writer != nullptr && writer->bytes_written() >= target_size) FRAZIL_TRY(finish());
+    if (writer == nullptr) {
+      paths_.push_back(names_.Manifest(static_cast<int>(paths_.size())));
+      FRAZIL_ASSIGN(writer, format::ManifestWriter::Make(*io_, paths_.back(), options));
+    }
+    return writer->Add(entry);
+  }));
+  FRAZIL_TRY(finish());
   return rows;
 }
 

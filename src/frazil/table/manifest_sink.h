@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,14 @@ class ManifestSink {
                                                 spec::ManifestContent content,
                                                 const std::vector<spec::ManifestEntry>& entries,
                                                 spec::SequenceNumber commit_sequence);
+
+  /// The same of very many live entries that `produce` tells one after the other, each with numbers of its own: they are not
+  /// remembered, so that the rows are for this attempt alone.
+  using TakeEntry = std::function<Status(const spec::ManifestEntry& entry)>;
+  Result<std::vector<spec::ManifestFile>> WriteExisting(const spec::TableMetadata& metadata, spec::SpecId spec_id,
+                                                        spec::ManifestContent content,
+                                                        const std::function<Status(const TakeEntry& take)>& produce,
+                                                        spec::SequenceNumber commit_sequence);
 
   /// The row of a manifest that an earlier attempt wrote, for a commit with another sequence number.
   spec::ManifestFile Renumbered(spec::ManifestFile row, spec::SequenceNumber commit_sequence) const;

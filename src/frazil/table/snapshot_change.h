@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/memory_budget.h"
 #include "frazil/spec/manifest.h"
 #include "frazil/spec/snapshot.h"
 #include "frazil/spec/table_metadata.h"
@@ -23,7 +24,8 @@ struct AddedDataFile {
 /// Lists the live files of one spec in new manifests, sorted by partition; no file changes (spec section 3.10).
 struct ManifestRewrite {
   spec::SpecId spec_id;
-  std::vector<size_t> sort_by;  ///< positions of the spec's fields; empty: all, in order
+  std::vector<size_t> sort_by;     ///< positions of the spec's fields; empty: all, in order
+  MemoryBudget* budget = nullptr;  ///< null: no limit
 };
 
 /// What one attempt of a commit does to the files of the base snapshot.

@@ -1,0 +1,63 @@
+#include "frazil/maintain/candidate_collector.h"
+
+#include <algorithm>
+
+namespace frazil::maintain {
+namespace {
+
+constexpr int64_t kShareOfLimit = 4;
+constexpr int64_t kStepsToShare = 64;
+constexpr size_t kFirstSettle = 1024;
+
+/// With the copy that is shown to people.
+int64_t BytesOf(const RemovalCandidate& file) {
+  constexpr size_t kHeap = 16;  // of a string
+  return 2 * static_cast<int64_t>(sizeof(file) + file.path.capacity() + file.reason.capacity() + 2 * kHeap);
+}
+
+}  // namespace
+
+CandidateCollector::CandidateCollector(MemoryBudget* budget) : budget_(budget), settles_at_(kFirstSettle) {
+  if (budget != nullptr) collected_.room = MemoryBudget::Reservation(budget, 0);
+}
+
+bool CandidateCollector::HasRoomFor(int64_t bytes) {
+  if (budget_ == nullptr || bytes <= collected_.room.bytes()) return true;
+  const int64_t share = budget_->limit_bytes() / kShareOfLimit;
+  const int64_t wish = std::min(share, bytes + share / kStepsToShare);
+  return bytes <= wish && collected_.room.Resize(wish).has_value();
+}
+
+void CandidateCollector::Add(RemovalCandidate candidate) {
+  // Snapshots share files: what was found again and again takes no room.
+  if (collected_.files.size() >= settles_at_) {
+    Settle();
+    settles_at_ = std::max(kFirstSettle, 2 * collected_.files.size());
+  }
+  const int64_t bytes = BytesOf(candidate);
+  if (!HasRoomFor(bytes_ + bytes)) {
+    ++collected_.num_left_out;
+    return;
+  }
+  bytes_ += bytes;
+  collected_.files.push_back(std::move(candidate));
+}
+
+void CandidateCollector::Settle() {
+  std::vector<RemovalCandidate>& files = collected_.files;
+  std::stable_sort(files.begin(), files.end(),
+                   [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path < right.path; });
+  files.erase(
+      std::unique(files.begin(), files.end(),
+                  [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path == right.path; }),
+      files.end());
+  bytes_ = 0;
+  for (const RemovalCandidate& file : files) bytes_ += BytesOf(file);
+}
+
+CollectedCandidates CandidateCollector::Take() && {
+  Settle();
+  return std::move(collected_);
+}
+
+}  // namespace frazil::maintain
