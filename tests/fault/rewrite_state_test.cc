@@ -2,8 +2,9 @@
 // code, at every call of the catalog, every listing and every data file: a writer (appends, landing files, vectors,
 // upserts), a compactor (data files with journal, vectors, position deletes, manifests), expiry, orphan removal, and other
 // engines (equality deletes and their conversion, copy-on-write, un-delete, rollback, a path that is removed and added
-// again, an upgrade to v3, compaction, tags, an orphan removal that knows no journal). Replies of the catalog get lost;
-// when nobody is in the middle of something, hours or days may pass.
+// again, an upgrade to v3, compaction, tags, an orphan removal that knows no journal). Replies of the catalog get lost. Time
+// passes, up to an hour between any two turns, and days too: while the machine of a rewrite sleeps, or goes on telling by its
+// lease that it is at work; while an expiry or an orphan removal is in the middle of it. Writers without a lease have a day.
 //
 // The oracle (tests/support/stored_rows.h) after each turn: a commit of maintenance changes no row, neither its values nor
 // its (_row_id, _last_updated_sequence_number); a commit of the writer does what it was to do and nothing else; every file
@@ -114,7 +115,10 @@ class Schedule {
     context_.clock = &clock_;
     context_.state_directory = folder;
     context_.temp_directory = folder;
-    context_.on_progress = [](const table::ProcedureProgress& progress) { Turns::Yield(progress.phase); };
+    context_.on_progress = [this](const table::ProcedureProgress& progress) {
+      phase_ = progress.phase;
+      Turns::Yield(progress.phase);
+    };
   }
 
   /// False when an expectation failed.
@@ -138,6 +142,12 @@ class Schedule {
     AddActor(turns, "compactor", 1 + Pick(2), [this](table::Table& own) { return Compact(own); });
     AddActor(turns, "expiry", Pick(2), [this](table::Table& own) { return Expire(own); });
     AddActor(turns, "orphans", Pick(2), [this](table::Table& own) { return RemoveOrphans(own); });
+    turns.Add("time", [this, num_moves = Pick(5)] {
+      for (int i = 0; i < num_moves; ++i) {
+        Turns::Yield(kIdle);
+        PassTime();
+      }
+    });
     turns.Run(
         [this](const std::vector<size_t>& waiting) {
           const size_t next = waiting[static_cast<size_t>(Pick(static_cast<int>(waiting.size())))];
@@ -155,6 +165,7 @@ class Schedule {
   int64_t num_dropped = 0;
   int64_t num_expired = 0;
   int64_t num_orphans = 0;
+  int64_t num_long_moves = 0;  ///< of time, in the middle of something or not
 
  private:
   using Work = std::function<Status(table::Table& own)>;
@@ -199,7 +210,32 @@ class Schedule {
         << actor << ": " << error.ToString();
   }
 
+  /// In the middle of what others do.
+  void PassTime() {
+    static constexpr int64_t kMinutes[] = {1, 11, 60};
+    static constexpr int64_t kHours[] = {13, 25, 96};
+    const bool is_long = MayPassDays() && Pick(2) == 0;
+    const int64_t ms = is_long ? kHours[Pick(3)] * kHourMs : kMinutes[Pick(3)] * kMinuteMs;
+    // The heartbeats of a machine that sleeps stop.
+    const bool is_awake = Pick(2) == 0;
+    num_long_moves += is_long ? 1 : 0;
+    Note(fmt::format("  {} min pass{}", ms / kMinuteMs, is_awake ? "" : ", the compactor sleeps"));
+    clock_.Advance(ms);
+    if (is_awake) io_->Touch("/_frazil/leases/");
+  }
+
+  /// Nobody holds back files without a lease, and none is named by a commit that is under way: that can look at nothing any more.
+  bool MayPassDays() const {
+    if (wheres_.at("writer") != kIdle || wheres_.at("others") != kIdle) return false;
+    const std::string& at = wheres_.at("compactor");
+    if (at == kIdle) return true;
+    if (!is_rewriting_data_ || at == "commit") return false;
+    return phase_ != "committing" || at == "load" || at == "lost the race" || at == "committed";
+  }
+
   Status Compact(table::Table& own) {
+    phase_.clear();
+    is_rewriting_data_ = false;
     static constexpr const char* kOthers[] = {"rewrite_manifests", "rewrite_deletion_vectors",
                                               "rewrite_position_delete_files"};
     if (Pick(4) == 0) {
@@ -215,6 +251,7 @@ class Schedule {
     options.partial_progress_max_commits = 1 + Pick(2);
     options.remove_dangling_deletes = Pick(4) == 0;
     Note("  begins: rewrite_data_files");
+    is_rewriting_data_ = true;
     FRAZIL_ASSIGN(const RewriteResult result, RewriteDataFiles(own, options, context_));
     num_committed += result.groups;
     num_dropped += result.dropped_groups;
@@ -414,6 +451,8 @@ class Schedule {
   TableChanges changes_;
   table::ProcedureContext context_;
   std::map<std::string, std::string> wheres_;
+  std::string phase_;               ///< of the compactor
+  bool is_rewriting_data_ = false;  ///< the compactor
   std::string trace_;
 
   test::StoredRows oracle_;
@@ -440,6 +479,7 @@ TEST(RewriteState, NoScheduleChangesARow) {
   int64_t num_dropped = 0;
   int64_t num_expired = 0;
   int64_t num_orphans = 0;
+  int64_t num_long_moves = 0;
   for (int64_t seed = first; seed < first + count; ++seed) {
     const std::string own = folder + "/" + std::to_string(seed);
     Schedule schedule(static_cast<uint64_t>(seed), own);
@@ -454,19 +494,21 @@ TEST(RewriteState, NoScheduleChangesARow) {
     num_dropped += schedule.num_dropped;
     num_expired += schedule.num_expired;
     num_orphans += schedule.num_orphans;
+    num_long_moves += schedule.num_long_moves;
   }
   std::filesystem::remove_all(folder);
   std::printf(
       "%lld schedules from seed %lld, %lld turns: %lld groups committed, %lld dropped, %lld snapshots expired, %lld "
-      "orphans removed\n",
+      "orphans removed, days passed %lld times\n",
       static_cast<long long>(count), static_cast<long long>(first), static_cast<long long>(num_turns),
       static_cast<long long>(num_committed), static_cast<long long>(num_dropped), static_cast<long long>(num_expired),
-      static_cast<long long>(num_orphans));
+      static_cast<long long>(num_orphans), static_cast<long long>(num_long_moves));
   EXPECT_GT(num_committed, count / 4);
   if (count >= 80) {
     EXPECT_GT(num_dropped, 0);
     EXPECT_GT(num_expired, 0);
     EXPECT_GT(num_orphans, 0);
+    EXPECT_GT(num_long_moves, count / 4);
   }
 }
 

@@ -42,6 +42,13 @@ class TimedFileIO : public io::FileIO {
   Result<bool> Exists(const std::string& path) const override { return files_.Exists(path); }
 
   int64_t num_deletes() const { return num_deletes_; }
+  /// Files whose path holds `part` are as if written now.
+  void Touch(const std::string& part) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [path, written_at_ms] : written_at_ms_) {
+      if (path.find(part) != std::string::npos) written_at_ms = clock_.NowMs();
+    }
+  }
 
  private:
   class Output : public io::OutputFile {

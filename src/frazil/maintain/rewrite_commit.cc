@@ -52,6 +52,10 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
                 StateRule::Load(base, options_.branch,
                                 {.use_starting_sequence_number = options_.use_starting_sequence_number,
                                  .equality_deletes = equality_deletes_}));
+  std::vector<std::string> vanished(groups_.size());
+  if (options_.find_vanished) {
+    FRAZIL_ASSIGN(vanished, options_.find_vanished(groups_));
+  }
   table::FileChanges changes;
   changes.operation = spec::Operation::kReplace;
   table::ReplacedFiles replaced;
@@ -61,6 +65,7 @@ Result<table::FileChanges> RewriteCommit::Prepare(const table::Table& base, spec
     const RewrittenGroup& group = *groups_[i];
     FRAZIL_ASSIGN(GroupVerdict verdict, rule.Judge(group));
     if (verdict.is_in_table) keep_outputs_[i] = true;
+    if (verdict.drop_reason.empty()) verdict.drop_reason = vanished[i];
     for (const RewrittenSource& source : group.sources) {
       // Two runs that died may have rewritten the same file.
       if (taken.contains(source.identity.path)) verdict.drop_reason = "another group replaces " + source.identity.path;

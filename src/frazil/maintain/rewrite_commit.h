@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +23,9 @@ class RewriteCommit : public table::SnapshotChange {
     bool use_starting_sequence_number = true;
     std::string temp_directory;      ///< empty: the system's
     MemoryBudget* budget = nullptr;  ///< of what attempts need and of the row map while it is written; null: no limit
+    /// Asked at each attempt, for others may have had the table for days: by group, why its outputs cannot be committed any
+    /// more; empty where they can. None: they all can.
+    std::function<Result<std::vector<std::string>>(const std::vector<const RewrittenGroup*>& groups)> find_vanished;
   };
   /// What the committed attempt did.
   struct Outcome {

@@ -181,39 +181,31 @@ void RewriteRun::GiveUp(int64_t num_files, Error error) {
   if (is_first) result_.first_error = std::move(error);
 }
 
-Status RewriteRun::DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs) {
-  std::vector<const RewrittenGroup*> usable;
-  std::vector<bool> keep_usable;
+Result<std::vector<std::string>> RewriteRun::FindVanished(const std::vector<const RewrittenGroup*>& groups) const {
+  std::vector<std::string> vanished(groups.size());
   // A machine that slept may not know it by its own clock, but the store's tells how far apart its heartbeats lie.
   const bool was_covered = lease_ != nullptr && lease_->Renew() && !lease_->HasLapsed();
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (!was_covered || clock().NowMs() - groups[i]->begun_at_ms > kLookAfterMs) {
-      if (const Status there = RewriteJournal::CheckOutputs(table_, *groups[i]); !there) {
-        const ErrorCode code = there.error().code();
-        if (code != ErrorCode::kNotFound && code != ErrorCode::kCorruptData) return there;
-        Drop(*groups[i], there.error().ToString());
-        continue;
-      }
-    }
-    usable.push_back(groups[i]);
-    keep_usable.push_back(keep_outputs[i]);
+    if (was_covered && clock().NowMs() - groups[i]->begun_at_ms <= kLookAfterMs) continue;
+    const Status there = RewriteJournal::CheckOutputs(table_, *groups[i]);
+    if (there) continue;
+    const ErrorCode code = there.error().code();
+    if (code != ErrorCode::kNotFound && code != ErrorCode::kCorruptData) return tl::unexpected(there.error());
+    vanished[i] = there.error().ToString();
   }
-  groups = std::move(usable);
-  keep_outputs = std::move(keep_usable);
-  return {};
+  return vanished;
 }
 
 Status RewriteRun::Commit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs) {
   Progress("committing");
-  FRAZIL_TRY(DropVanished(groups, keep_outputs));
-  if (groups.empty()) return {};
   for (const RewrittenGroup* group : groups) FRAZIL_TRY(journal_.MarkSent(*group));
   SyncPoint::Hit("rewrite.commit.before");
   RewriteCommit commit(groups, keep_outputs,
                        {.branch = groups.front()->branch,
                         .use_starting_sequence_number = options_.use_starting_sequence_number,
                         .temp_directory = context_.temp_directory,
-                        .budget = context_.budget});
+                        .budget = context_.budget,
+                        .find_vanished = [this](const auto& all) { return FindVanished(all); }});
   FRAZIL_ASSIGN(const RewriteCommit::Outcome outcome, commit.Run(table_, clock()));
   SyncPoint::Hit("rewrite.commit.after");
   for (size_t i = 0; i < groups.size(); ++i) {

@@ -38,8 +38,8 @@ class RewriteRun {
   Status Execute(const RewritePlan& plan, size_t begin, size_t end, std::vector<RewrittenGroup>& finished);
   /// Groups of one branch.
   Status Commit(std::vector<const RewrittenGroup*> groups, std::vector<bool> keep_outputs);
-  /// Takes out groups of which an orphan removal has taken outputs: they waited for long, or the process slept.
-  Status DropVanished(std::vector<const RewrittenGroup*>& groups, std::vector<bool>& keep_outputs);
+  /// Of which groups an orphan removal has taken outputs, since they waited for long or the process slept: why, by group.
+  Result<std::vector<std::string>> FindVanished(const std::vector<const RewrittenGroup*>& groups) const;
   void Drop(const RewrittenGroup& group, const std::string& reason);
   void GiveUp(int64_t num_files, Error error);
   void Discard(const std::vector<RewrittenGroup>& groups);

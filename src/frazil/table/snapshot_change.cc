@@ -13,6 +13,10 @@
 namespace frazil::table {
 namespace {
 
+/// Attempts take over manifests of earlier ones, which no snapshot names: on a machine that slept meanwhile not for longer, since
+/// orphan removal of any engine may have taken them (maintenance.md section 2).
+constexpr int64_t kTakenOverForMs = int64_t{12} * 3600 * 1000;
+
 bool IsEmpty(const FileChanges& changes) {
   return changes.added_data_files.empty() && changes.added_delete_files.empty() && changes.removed_data_files.empty() &&
          changes.removed_delete_files.empty() && !changes.manifest_rewrite;
@@ -49,6 +53,7 @@ class CommitLoop {
         options_(options),
         clock_(clock),
         snapshot_id_(snapshot_id),
+        oldest_manifest_ms_(clock.NowMs()),
         producer_(table.manifests(), ManifestSink(table.io(), std::move(names), snapshot_id)) {}
 
   Result<CommitOutcome> Run(CommitBackoff backoff);
@@ -67,6 +72,7 @@ class CommitLoop {
   const CommitOptions& options_;
   Clock& clock_;
   const spec::SnapshotId snapshot_id_;
+  int64_t oldest_manifest_ms_;  ///< none that is taken over is older
   SnapshotProducer producer_;
   CommitOutcome outcome_;
   bool may_still_arrive_ = false;  ///< a request was sent, its reply lost, and the table has not moved since
@@ -93,6 +99,10 @@ Result<std::vector<spec::TableUpdate>> CommitLoop::UpdatesFor(const FileChanges&
     FRAZIL_ASSIGN(next, std::move(builder).Build(clock_.NowMs()));
   }
   FRAZIL_ASSIGN(const spec::Snapshot* parent, FindParent(*next, options_.branch));
+  if (const int64_t now_ms = clock_.NowMs(); now_ms - oldest_manifest_ms_ > kTakenOverForMs) {
+    producer_.ForgetAdded();
+    oldest_manifest_ms_ = now_ms;
+  }
   FRAZIL_ASSIGN(spec::Snapshot snapshot, producer_.Produce(*next, parent, changes, outcome_.attempts, clock_.NowMs()));
   spec::SnapshotRef ref;
   if (const auto known = next->refs.find(options_.branch); known != next->refs.end()) ref = known->second;

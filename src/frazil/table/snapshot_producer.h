@@ -29,6 +29,12 @@ class SnapshotProducer {
   /// The attempt that wrote this list; 0 when none did.
   int AttemptOf(const std::string& manifest_list) const;
 
+  /// The next attempt takes no manifest over: they may not be there any more.
+  void ForgetAdded() {
+    added_data_ = {};
+    added_deletes_ = {};
+  }
+
   /// Deletes, best effort, every manifest and list written here that the attempt with this list does not use; empty: all.
   void DeleteAllBut(const std::string& manifest_list);
 

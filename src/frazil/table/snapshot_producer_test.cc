@@ -134,6 +134,38 @@ TEST(SnapshotProducer, MergingCanBeSwitchedOff) {
   EXPECT_THAT(test.Manifests(ManifestContent::kData), SizeIs(3));
 }
 
+// A machine may sleep between two attempts: orphan removal takes what no snapshot has named for days.
+TEST(SnapshotProducer, AnAttemptDaysLaterTakesNoManifestOver) {
+  constexpr int64_t kHourMs = int64_t{3600} * 1000;
+  for (const int64_t hours : {1, 80}) {
+    TestTable test;
+    ASSERT_THAT(Append(test, {DataFileOf("a", 10)}), IsOk());
+    Table other = test.Other();
+    std::set<std::string> of_first_attempt;
+    test.decide = [&](std::string_view operation) -> Status {
+      if (operation != "commit.before" || !of_first_attempt.empty()) return {};
+      of_first_attempt = test.AvroFiles();
+      for (const std::string& path : test.ReachableAvroFiles()) of_first_attempt.erase(path);
+      test.clock.Advance(hours * kHourMs);
+      if (hours > 24) {
+        EXPECT_THAT(test.io->Delete({of_first_attempt.begin(), of_first_attempt.end()}), IsOk());
+      }
+      return Commit(other, Adding({DataFileOf("b", 1)}), test.clock) ? Status()
+                                                                     : Fail(ErrorCode::kInternal, "no other commit");
+    };
+    ASSERT_THAT(Append(test, {DataFileOf("c", 1)}), IsOk());
+    EXPECT_FALSE(of_first_attempt.empty());
+    const std::set<std::string> there = test.AvroFiles();
+    bool takes_over = false;
+    for (const std::string& path : test.ReachableAvroFiles()) {
+      EXPECT_TRUE(there.contains(path)) << path;
+      takes_over |= of_first_attempt.contains(path);
+    }
+    EXPECT_EQ(takes_over, hours == 1);
+    EXPECT_THAT(RowIds(test), UnorderedElementsAre(Pair("a", 0), Pair("b", 10), Pair("c", 11)));
+  }
+}
+
 TEST(SnapshotProducer, ManifestsRollAtTheirTargetSize) {
   TestTable test({{"commit.manifest.target-size-bytes", "1"}});
   ASSERT_THAT(Append(test, {DataFileOf("a", 10), DataFileOf("b", 5), DataFileOf("c", 1)}), IsOk());
