@@ -27,12 +27,25 @@ Result<ExitCode> Explain(Context& context, const MaintainCommand& command) {
                                    {"files", spec::TypeId::kLong},
                                    {"bytes", spec::TypeId::kLong},
                                    {"rows", spec::TypeId::kLong},
-                                   {"deleted_rows", spec::TypeId::kLong}});
+                                   {"deleted_rows", spec::TypeId::kLong},
+                                   {"rank", spec::TypeId::kLong},
+                                   {"benefit_ms", spec::TypeId::kLong},
+                                   {"cost_ms", spec::TypeId::kLong},
+                                   {"worth", spec::TypeId::kString}});
   for (const maintain::PartitionVerdict& verdict : report->partitions) {
-    rows.rows.push_back(
-        {sql::TextDatum(verdict.partition), sql::BoolDatum(verdict.is_chosen), sql::TextDatum(verdict.reason),
-         sql::LongDatum(verdict.groups), sql::LongDatum(verdict.candidate_files), sql::LongDatum(verdict.files),
-         sql::LongDatum(verdict.bytes), sql::LongDatum(verdict.rows), sql::LongDatum(verdict.deleted_rows)});
+    sql::DatumRow row = {sql::TextDatum(verdict.partition),       sql::BoolDatum(verdict.is_chosen),
+                         sql::TextDatum(verdict.reason),          sql::LongDatum(verdict.groups),
+                         sql::LongDatum(verdict.candidate_files), sql::LongDatum(verdict.files),
+                         sql::LongDatum(verdict.bytes),           sql::LongDatum(verdict.rows),
+                         sql::LongDatum(verdict.deleted_rows)};
+    row.resize(rows.columns.size());
+    if (verdict.rank > 0) {
+      row[9] = sql::LongDatum(verdict.rank);
+      row[10] = sql::LongDatum(static_cast<int64_t>(verdict.worth.benefit_seconds() * 1000));
+      row[11] = sql::LongDatum(static_cast<int64_t>(verdict.worth.cost_seconds * 1000));
+      row[12] = sql::TextDatum(verdict.worth.ToString());
+    }
+    rows.rows.push_back(std::move(row));
   }
   FRAZIL_TRY(PrintRows(context, std::move(rows)));
   return ExitCode::kOk;

@@ -8,6 +8,7 @@
 
 #include "frazil/base/result.h"
 #include "frazil/expr/expression.h"
+#include "frazil/maintain/rewrite_worth.h"
 #include "frazil/spec/sort_order.h"
 #include "frazil/table/procedure.h"
 #include "frazil/table/table.h"
@@ -45,6 +46,7 @@ struct RewriteOptions {
   // Ours.
   /// Level by level (maintain/rewrite_levels.h) instead of everything at once: for what runs again and again.
   bool leveled = false;
+  double scans_per_hour = 10;      ///< leveled: of the table, which decides what comes first
   int64_t landing_fill_bytes = 0;  ///< leveled: bytes a partition that landing files wait for; 0: 1/32 of the target
   int64_t landing_max_age_ms = int64_t{60} * 60 * 1000;  ///< leveled: landing files wait no longer
   bool landing_only = false;  ///< drain_landing: all landing files (table::IsLandingFile), and no others
@@ -101,6 +103,8 @@ struct PartitionVerdict {
   int64_t groups = 0;
   bool is_chosen = false;
   std::string reason;  ///< why chosen or left alone, with numbers
+  int64_t rank = 0;    ///< of the first of its groups among all groups, from 1 on; 0: none is rewritten
+  RewriteWorth worth;  ///< of its groups
 };
 
 /// The plan, without doing it.

@@ -87,6 +87,7 @@ const std::map<std::string, Reader>& Readers() {
       {"rewrite-job-order", Into(&O::job_order, ParseJobOrder)},
       {"remove-dangling-deletes", Into(&O::remove_dangling_deletes, ParseBool)},
       {"leveled", Into(&O::leveled, ParseBool)},
+      {"scans-per-hour", Into(&O::scans_per_hour, ParsePositive<double>)},
       {"landing-fill-bytes", Into(&O::landing_fill_bytes, ParsePositive<int64_t>)},
       {"landing-max-age-ms", Into(&O::landing_max_age_ms, ParseNotNegative<int64_t>)},
   };

@@ -20,6 +20,8 @@ struct FileFacts {
   int64_t bytes = 0;
   int64_t rows = 0;
   int64_t deleted_rows = 0;
+  int64_t vectors = 0;
+  int64_t delete_files = 0;  ///< others that apply
   bool has_wrong_size = false;
   bool has_many_deletes = false;
 
@@ -43,13 +45,18 @@ struct Candidates {
 class Planner {
  public:
   Planner(const RewriteOptions& options, const OutputSizes& sizes, int64_t now_ms, RewritePlan& plan)
-      : options_(options), sizes_(sizes), now_ms_(now_ms), plan_(plan) {}
+      : options_(options),
+        sizes_(sizes),
+        now_ms_(now_ms),
+        plan_(plan),
+        use_(UseOf(*plan.scan->metadata, now_ms, options.scans_per_hour)) {}
 
   void Run() {
     MakeBuckets();
     for (const Bucket& bucket : buckets_) PlanBucket(bucket);
     Order();
     Cap();
+    Rank();
   }
 
  private:
@@ -62,11 +69,13 @@ class Planner {
   RewritePlan::Group MakeGroup(const Bucket& bucket, std::span<const FileFacts> files) const;
   void Order();
   void Cap();
+  void Rank();
 
   const RewriteOptions& options_;
   const OutputSizes& sizes_;
   const int64_t now_ms_;
   RewritePlan& plan_;
+  const TableUse use_;
   std::vector<Bucket> buckets_;
 };
 
@@ -78,10 +87,10 @@ FileFacts FactsOf(size_t task_index, const table::FileScanTask& task, const Rewr
   facts.rows = task.data_file.file.record_count;
   facts.deleted_rows = CountDeletedRows(task);
   facts.has_wrong_size = facts.bytes < sizes.min() || facts.bytes > sizes.max();
-  const auto num_delete_files =
-      static_cast<int64_t>((task.deletes.vector != nullptr ? 1 : task.deletes.position_deletes.size()) +
-                           task.deletes.equality_deletes.size());
-  facts.has_many_deletes = num_delete_files >= options.delete_file_threshold ||
+  facts.vectors = task.deletes.vector != nullptr ? 1 : 0;
+  facts.delete_files = static_cast<int64_t>(task.deletes.equality_deletes.size());
+  if (facts.vectors == 0) facts.delete_files += static_cast<int64_t>(task.deletes.position_deletes.size());
+  facts.has_many_deletes = facts.vectors + facts.delete_files >= options.delete_file_threshold ||
                            (facts.deleted_rows > 0 &&
                             static_cast<double>(facts.deleted_rows) >=
                                 options.delete_ratio_threshold * static_cast<double>(std::max<int64_t>(1, facts.rows)));
@@ -125,6 +134,7 @@ RewritePlan::Group Planner::MakeGroup(const Bucket& bucket, std::span<const File
   RewritePlan::Group group;
   group.partition = bucket.name;
   group.is_move = bucket.is_move;
+  GroupSize size;
   for (const FileFacts& file : files) {
     group.tasks.push_back(file.task);
     group.input_bytes += file.bytes;
@@ -132,9 +142,16 @@ RewritePlan::Group Planner::MakeGroup(const Bucket& bucket, std::span<const File
     const double live =
         1.0 - static_cast<double>(file.deleted_rows) / static_cast<double>(std::max<int64_t>(1, file.rows));
     group.live_bytes += static_cast<int64_t>(static_cast<double>(file.bytes) * live);
+    size.vectors += file.vectors;
+    size.delete_files += file.delete_files;
   }
   group.expected_files = sizes_.CountFor(group.live_bytes);
   group.roll_at_bytes = bucket.is_move ? sizes_.target() : sizes_.RollAt(group.live_bytes);
+  size.input_files = static_cast<int64_t>(files.size());
+  size.output_files = group.expected_files;
+  size.input_bytes = group.input_bytes;
+  size.output_bytes = group.live_bytes;
+  group.worth = WorthOf(size, use_);
   return group;
 }
 
@@ -249,6 +266,7 @@ void Planner::AddGroups(const Bucket& bucket, const Candidates& level, Partition
     ++verdict.groups;
     verdict.is_chosen = true;
     verdict.reason = std::move(reason);
+    group.verdict = plan_.partitions.size();  // where it will be
     plan_.groups.push_back(std::move(group));
   }
 }
@@ -262,7 +280,9 @@ void Planner::Order() {
   const auto bytes = [](const RewritePlan::Group& group) { return group.input_bytes; };
   const auto files = [](const RewritePlan::Group& group) { return static_cast<int64_t>(group.tasks.size()); };
   switch (options_.job_order) {
-    case RewriteJobOrder::kNone: break;
+    case RewriteJobOrder::kNone:
+      if (options_.leveled) by([](const RewritePlan::Group& group) { return group.worth.ratio(); }, true);
+      break;
     case RewriteJobOrder::kBytesAscending: by(bytes, false); break;
     case RewriteJobOrder::kBytesDescending: by(bytes, true); break;
     case RewriteJobOrder::kFilesAscending: by(files, false); break;
@@ -283,12 +303,31 @@ void Planner::Cap() {
         files.push_back(FactsOf(group.tasks[i], plan_.scan->tasks[group.tasks[i]], options_, sizes_));
       }
       Bucket bucket{.name = group.partition, .is_move = group.is_move, .files = {}};
+      const size_t verdict = group.verdict;
       group = MakeGroup(bucket, files);
+      group.verdict = verdict;
     }
     room -= static_cast<int64_t>(group.tasks.size());
     kept.push_back(std::move(group));
   }
   plan_.groups = std::move(kept);
+}
+
+/// Tells the partitions what became of their groups.
+void Planner::Rank() {
+  for (PartitionVerdict& verdict : plan_.partitions) verdict.groups = 0;
+  for (size_t i = 0; i < plan_.groups.size(); ++i) {
+    PartitionVerdict& verdict = plan_.partitions[plan_.groups[i].verdict];
+    if (verdict.rank == 0) verdict.rank = static_cast<int64_t>(i) + 1;
+    verdict.worth += plan_.groups[i].worth;
+    ++verdict.groups;
+  }
+  for (PartitionVerdict& verdict : plan_.partitions) {
+    if (!verdict.is_chosen || verdict.groups > 0) continue;
+    verdict.is_chosen = false;
+    verdict.reason = fmt::format("max-files-to-rewrite = {} leaves it to another run: {}",
+                                 options_.max_files_to_rewrite.value_or(0), verdict.reason);
+  }
 }
 
 Status CheckOptions(const RewriteOptions& options) {

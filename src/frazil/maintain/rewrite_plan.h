@@ -7,6 +7,7 @@
 
 #include "frazil/base/clock.h"
 #include "frazil/maintain/rewrite_data_files.h"
+#include "frazil/maintain/rewrite_worth.h"
 #include "frazil/spec/sort_order.h"
 #include "frazil/table/scan_planner.h"
 
@@ -47,13 +48,15 @@ struct RewritePlan {
     int64_t roll_at_bytes = 0;
     int64_t expected_files = 0;
     bool is_move = false;  ///< of another spec: rows go to the partitions of the output spec
+    size_t verdict = 0;    ///< of its partition, in partitions
+    RewriteWorth worth;
   };
 
   std::string branch = spec::kMainBranch;
   std::shared_ptr<const table::ScanPlan> scan;  ///< of its head; not set for a table without snapshots
   spec::PartitionSpec output_spec;
   spec::SortOrder sort_order;  ///< fields: sort the rows of every group
-  std::vector<Group> groups;   ///< in the order of options.job_order
+  std::vector<Group> groups;   ///< in the order of options.job_order; leveled and none: what is worth most comes first
   std::vector<PartitionVerdict> partitions;
 };
 

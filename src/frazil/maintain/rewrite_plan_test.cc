@@ -68,6 +68,7 @@ TEST(RewritePlan, NoFileIsTooSmallWhenTheSmallestSizeIsZero) {
   for (int i = 0; i < 8; ++i) ASSERT_THAT(table::Append(test, {Sized("f" + std::to_string(i), 100)}), IsOk());
   EXPECT_THAT(PlanRewrite(test.table, SmallTarget())->groups, SizeIs(1));
   EXPECT_THAT(PlanRewrite(test.table, *options)->groups, IsEmpty());
+  EXPECT_EQ(RewriteOptions::Parse({{"scans-per-hour", "0.5"}})->scans_per_hour, 0.5);
   EXPECT_THAT(RewriteOptions::Parse({{"min-file-size-bytes", "-1"}}),
               IsError(ErrorCode::kInvalidArgument, "must not be below 0"));
 }
@@ -118,6 +119,68 @@ TEST(RewritePlan, TakesFilesByTheirDeletes) {
   RewriteOptions options = SmallTarget();
   options.delete_file_threshold = 1;
   EXPECT_THAT(GroupSizes(*PlanRewrite(test.table, options)), ElementsAre(2));
+}
+
+/// Many small files in "small", half a file of deleted rows in "dead", and a split in "large".
+void FillThreePartitions(table::TestTable& test) {
+  const auto in = [](const std::string& part, const std::string& name, int64_t bytes) {
+    spec::DataFile file = Sized(part + name, bytes);
+    file.partition = {spec::Value(part)};
+    return file;
+  };
+  std::vector<spec::DataFile> files = {in("large", "0", 1801), in("dead", "0", 1000)};
+  for (int i = 0; i < 8; ++i) files.push_back(in("small", std::to_string(i), 100));
+  ASSERT_THAT(table::Append(test, files), IsOk());
+  ASSERT_THAT(table::Delete(test, {{"memory:/t/dead0", {0, 1, 2, 3, 4}}}), IsOk());
+}
+
+std::vector<std::string> PartitionsInOrder(const RewritePlan& plan) {
+  std::vector<std::string> partitions;
+  for (const RewritePlan::Group& group : plan.groups) partitions.push_back(group.partition);
+  return partitions;
+}
+
+TEST(RewritePlan, WhatIsWorthMostComesFirstWhereMaintenanceDecides) {
+  table::TestTable test({{"format-version", "3"}}, true);
+  ASSERT_NO_FATAL_FAILURE(FillThreePartitions(test));
+  RewriteOptions options = SmallTarget();
+  EXPECT_THAT(PartitionsInOrder(*PlanRewrite(test.table, options, test.clock)),
+              ElementsAre("part=large", "part=dead", "part=small"))
+      << "CALL keeps the order of the manifests";
+  options.leveled = true;
+  const auto plan = PlanRewrite(test.table, options, test.clock);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(PartitionsInOrder(*plan), ElementsAre("part=small", "part=dead", "part=large"));
+  std::map<std::string, PartitionVerdict> verdicts;
+  for (const PartitionVerdict& verdict : plan->partitions) verdicts[verdict.partition] = verdict;
+  EXPECT_EQ(verdicts["part=small"].rank, 1);
+  EXPECT_EQ(verdicts["part=dead"].rank, 2);
+  EXPECT_EQ(verdicts["part=large"].rank, 3);
+  EXPECT_GT(verdicts["part=small"].worth.open_seconds, 0);
+  EXPECT_EQ(verdicts["part=small"].worth.dead_seconds, 0);
+  EXPECT_GT(verdicts["part=dead"].worth.dead_seconds, 0);
+  EXPECT_GT(verdicts["part=dead"].worth.deletes_seconds, 0);
+  EXPECT_GT(verdicts["part=dead"].worth.merge_seconds, 0);
+  EXPECT_EQ(verdicts["part=large"].worth.benefit_seconds(), 0);
+  options.job_order = RewriteJobOrder::kBytesDescending;
+  EXPECT_EQ(PartitionsInOrder(*PlanRewrite(test.table, options, test.clock)).front(), "part=large") << "as asked for";
+}
+
+TEST(RewritePlan, WhatACapLeavesOutIsWorthLeastAndSaysSo) {
+  table::TestTable test({{"format-version", "3"}}, true);
+  ASSERT_NO_FATAL_FAILURE(FillThreePartitions(test));
+  RewriteOptions options = SmallTarget();
+  options.leveled = true;
+  options.max_files_to_rewrite = 9;
+  const auto plan = PlanRewrite(test.table, options, test.clock);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(PartitionsInOrder(*plan), ElementsAre("part=small", "part=dead"));
+  for (const PartitionVerdict& verdict : plan->partitions) {
+    EXPECT_EQ(verdict.is_chosen, verdict.partition != "part=large");
+    if (verdict.is_chosen) continue;
+    EXPECT_THAT(verdict.reason, ::testing::HasSubstr("max-files-to-rewrite = 9 leaves it to another run"));
+    EXPECT_EQ(verdict.groups, 0);
+  }
 }
 
 // What the rules make of files is something they leave alone.
