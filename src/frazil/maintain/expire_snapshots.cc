@@ -18,7 +18,7 @@ namespace frazil::maintain {
 namespace {
 
 constexpr char kGcEnabled[] = "gc.enabled";
-/// Refs that go on changing while it is planned end the expiry: the catalog's requirements do not tell their retention.
+/// Refs that go on changing while it is planned end the expiry: not every catalog's requirements tell their retention.
 constexpr int kMaxPlans = 5;
 
 /// One attempt: what goes, decided on one state of the table.
@@ -152,10 +152,10 @@ Result<table::MetadataChange> ChangeFor(const ExpiryPlan& plan, const ExpireOpti
   for (const auto& [name, ref] : metadata.refs) {
     const bool is_removed = removed_refs.contains(name);
     if (is_removed) change.updates.emplace_back(spec::update::RemoveSnapshotRef{name});
-    // The catalog refuses when a ref has moved since: it may be young again, or need what goes. It is not set to what it
-    // was, which would take back a retention that somebody gives it meanwhile.
+    // The catalog refuses when a ref has moved since, or has another retention: it may be young again, or need what goes. It is
+    // not set to what it was: in catalogs that only know where it stands, that would take back a retention given meanwhile.
     if (is_removed || relies_on_refs) {
-      change.requirements.emplace_back(spec::requirement::AssertRefSnapshotId{name, ref.snapshot_id});
+      change.requirements.emplace_back(spec::requirement::AssertRefSnapshotId{name, ref.snapshot_id, ref});
     }
   }
   if (!plan.retention.expired.empty()) {
@@ -240,7 +240,7 @@ Status Expire(table::Table& table, const ExpireOptions& options, const table::Pr
         // Before the commit: afterwards nothing else remembers these files.
         FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), *table.metadata(), "expire", freed));
       }
-      // No requirement tells that the retention of a ref has changed, and reading manifests takes its time.
+      // Not every catalog can require the retention of a ref, and reading manifests takes its time.
       FRAZIL_TRY(table.Refresh());
       if (table.metadata()->refs == plan->base.metadata()->refs) return change;
     }

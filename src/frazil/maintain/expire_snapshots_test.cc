@@ -425,7 +425,28 @@ TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeMeanwhileStays) {
   EXPECT_NE(test.metadata().FindSnapshot(tag.snapshot_id), nullptr);
 }
 
-// No requirement tells a catalog that a retention has changed: what was planned on the old one is never sent.
+// Right before the commit itself, and nobody has moved the ref.
+TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeAsTheExpiryIsCommittedStays) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
+  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  test.clock.Advance(2 * kDayMs);
+  tag.max_ref_age_ms = 99 * kDayMs;
+  Meanwhile(test, [&](table::Table& other) {
+    return Update(other, {spec::update::SetSnapshotRef{"release", tag}}, test.clock);
+  });
+  const auto result = ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_THAT(result->removed_refs, testing::IsEmpty());
+  ASSERT_TRUE(test.metadata().refs.contains("release"));
+  EXPECT_EQ(test.metadata().refs.at("release"), tag);
+  EXPECT_NE(test.metadata().FindSnapshot(tag.snapshot_id), nullptr);
+  EXPECT_THAT(FilesOfSnapshots(test), IsSubsetOf(AllFiles(test)));
+}
+
+// What was planned on an old retention is never sent: not every catalog can be required to look at it.
 TEST(ExpireSnapshots, ARetentionThatChangesAgainAndAgainEndsTheExpiryAndStays) {
   TestTable test;
   ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());

@@ -32,7 +32,11 @@ class Checker {
     if (!required.snapshot_id) {
       return Fail(ErrorCode::kCommitConflict, "Requirement failed: {} {} was created concurrently", kind, required.ref);
     }
-    if (found->second.snapshot_id == *required.snapshot_id) return {};
+    if (found->second.snapshot_id == *required.snapshot_id) {
+      if (!required.known || found->second == *required.known) return {};
+      return Fail(ErrorCode::kCommitConflict, "Requirement failed: the retention of {} {} has changed", kind,
+                  required.ref);
+    }
     return Fail(ErrorCode::kCommitConflict, "Requirement failed: {} {} has changed: expected id {} != {}", kind,
                 required.ref, *required.snapshot_id, found->second.snapshot_id);
   }
@@ -105,8 +109,11 @@ class Collector {
   static bool Once(bool& done) { return !std::exchange(done, true); }
   void RequireRef(const std::string& name) {
     auto found = base_.refs.find(name);
-    out_.push_back(
-        AssertRefSnapshotId{name, found == base_.refs.end() ? std::nullopt : std::optional(found->second.snapshot_id)});
+    if (found == base_.refs.end()) {
+      out_.push_back(AssertRefSnapshotId{name, std::nullopt});
+    } else {
+      out_.push_back(AssertRefSnapshotId{name, found->second.snapshot_id, found->second});
+    }
   }
   void RequireCurrentSchema() {
     if (Once(set_schema_) && mode_ == Mode::kUpdate) out_.push_back(AssertCurrentSchemaId{base_.current_schema_id});

@@ -55,7 +55,13 @@ using TableUpdate =
 namespace requirement {
 struct AssertCreate {};
 struct AssertTableUuid { Uuid uuid; };
-struct AssertRefSnapshotId { std::string ref; std::optional<SnapshotId> snapshot_id; };  ///< none: must not exist
+struct AssertRefSnapshotId {
+  std::string ref;
+  std::optional<SnapshotId> snapshot_id;  ///< none: must not exist
+  /// Ours, the protocol has no such thing: the retention must be this one's, for who sets the ref writes one. Catalogs that
+  /// send requirements to somebody else leave it out.
+  std::optional<SnapshotRef> known = std::nullopt;
+};
 struct AssertLastAssignedFieldId { FieldId last_assigned_field_id; };
 struct AssertCurrentSchemaId { SchemaId current_schema_id; };
 struct AssertLastAssignedPartitionId { FieldId last_assigned_partition_id; };

@@ -19,10 +19,15 @@ TableMetadata Base() {
 TEST(TableRequirement, HoldsOnTheMetadataItWasTakenFrom) {
   TableMetadata base = Base();
   const std::vector<TableRequirement> requirements = {
-      requirement::AssertTableUuid{base.table_uuid},         requirement::AssertRefSnapshotId{"main", SnapshotId{10}},
-      requirement::AssertRefSnapshotId{"new", std::nullopt}, requirement::AssertLastAssignedFieldId{FieldId{5}},
-      requirement::AssertCurrentSchemaId{SchemaId{0}},       requirement::AssertLastAssignedPartitionId{FieldId{999}},
-      requirement::AssertDefaultSpecId{SpecId{0}},           requirement::AssertDefaultSortOrderId{SortOrderId{0}},
+      requirement::AssertTableUuid{base.table_uuid},
+      requirement::AssertRefSnapshotId{"main", SnapshotId{10}},
+      requirement::AssertRefSnapshotId{"main", SnapshotId{10}, base.refs.at("main")},
+      requirement::AssertRefSnapshotId{"new", std::nullopt},
+      requirement::AssertLastAssignedFieldId{FieldId{5}},
+      requirement::AssertCurrentSchemaId{SchemaId{0}},
+      requirement::AssertLastAssignedPartitionId{FieldId{999}},
+      requirement::AssertDefaultSpecId{SpecId{0}},
+      requirement::AssertDefaultSortOrderId{SortOrderId{0}},
   };
   for (const TableRequirement& requirement : requirements) EXPECT_THAT(CheckRequirement(requirement, &base), IsOk());
 }
@@ -35,6 +40,10 @@ TEST(TableRequirement, SaysWhatSomebodyElseChanged) {
   EXPECT_THAT(check(requirement::AssertTableUuid{Uuid()}), IsError(code, "UUID does not match"));
   EXPECT_THAT(check(requirement::AssertRefSnapshotId{"main", SnapshotId{8}}),
               IsError(code, "branch main has changed: expected id 8 != 10"));
+  SnapshotRef other_retention = base.refs.at("main");
+  other_retention.max_ref_age_ms = 1;
+  EXPECT_THAT(check(requirement::AssertRefSnapshotId{"main", SnapshotId{10}, other_retention}),
+              IsError(code, "the retention of branch main has changed"));
   EXPECT_THAT(check(requirement::AssertRefSnapshotId{"gone", SnapshotId{8}}),
               IsError(code, "branch or tag gone is missing, expected 8"));
   EXPECT_THAT(check(requirement::AssertLastAssignedFieldId{FieldId{4}}), IsError(code, "expected id 4 != 5"));
@@ -88,6 +97,7 @@ TEST(TableRequirement, EachUpdateAsksOnceForWhatItReliesOn) {
   EXPECT_TRUE(std::holds_alternative<requirement::AssertDefaultSpecId>(requirements[4]));
   EXPECT_TRUE(std::holds_alternative<requirement::AssertDefaultSortOrderId>(requirements[5]));
   EXPECT_EQ(std::get<requirement::AssertRefSnapshotId>(requirements[6]).snapshot_id, SnapshotId{10});
+  EXPECT_EQ(std::get<requirement::AssertRefSnapshotId>(requirements[6]).known, base.refs.at("main"));
   EXPECT_EQ(std::get<requirement::AssertRefSnapshotId>(requirements[7]).snapshot_id, std::nullopt);
   for (const TableRequirement& requirement : requirements) EXPECT_THAT(CheckRequirement(requirement, &base), IsOk());
 }
