@@ -144,8 +144,23 @@ def test_orphans_are_listed_then_deleted(events):
     assert last_line(deleted)["orphan_files_count"] == 1
     assert not old.exists() and young.exists()
     assert {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} == kept
-    done = events.run("clean-orphans", TABLE, "--older-than", "1h", "--yes", check=False)
-    assert done.returncode == 1 and "less than 24 hours" in done.stderr and young.exists()
+
+
+def test_orphans_younger_than_a_day_go_by_force_only(events):
+    hours = orphan(events, "young.parquet", days=0.5)
+    kept = {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} - {hours}
+    refusal = ("error: orphans younger than 24 hours are not deleted: --older-than 1h (younger files may belong to a commit "
+               "that is under way; --force deletes them all the same)\n")
+    done = events.run("clean-orphans", TABLE, "--older-than", "1h", "--yes", "-o", "json", check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", refusal)
+    listed = events.run("clean-orphans", TABLE, "--older-than", "1h", "-o", "json")
+    assert last_line(listed)["orphan_files_count"] == 1 and "--yes --force deletes these" in listed.stderr
+    done = events.run("clean-orphans", TABLE, "--yes", check=False)
+    assert (done.returncode, done.stderr) == (2, refusal), "the list was made with 1h"
+    done = events.run("maintain", "run", TABLE, "--op", "orphans", "--yes", "-q", check=False)
+    assert done.returncode == 1 and "younger than 24 hours" in done.stderr and hours.exists()
+    assert last_line(events.run("clean-orphans", TABLE, "--yes", "--force", "-o", "json"))["orphan_files_count"] == 1
+    assert {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} == kept
 
 
 def test_a_view_of_files_stands_for_a_listing(events):
@@ -436,8 +451,10 @@ def test_explain_says_why(events):
     [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=2", "-o", "jsonl", "-q"))
     assert row["chosen"] is True and row["candidates"] == 20 and row["reason"]
     assert row["partition"] == "unpartitioned"
+    assert row["rank"] == 1 and row["benefit_ms"] > row["cost_ms"] > 0 and row["worth"].startswith("saves ")
     [row] = frames(events.run("maintain", "explain", TABLE, "--option", "min-input-files=1000", "-o", "jsonl", "-q"))
     assert row["chosen"] is False and row["reason"]
+    assert [row[name] for name in ("rank", "benefit_ms", "cost_ms", "worth")] == [None] * 4
 
 
 def test_undo_takes_back_a_compaction_and_nothing_else(events):

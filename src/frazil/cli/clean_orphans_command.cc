@@ -17,15 +17,10 @@ Result<ExitCode> Run(Context& context, const CleanOrphansCommand& command) {
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(command.table));
   const CandidateList list(session->context().state_directory, *table.metadata());
-  std::optional<ShownOrphans> shown;
-  if (request.yes) {
-    FRAZIL_ASSIGN(shown, list.Read(Clock::System().NowMs()));
-  }
-  if (shown) {
-    const Status same = CheckSameConditions(request.Conditions(), shown->conditions, list.path());
-    if (!same) return session->Refused(same.error());
-  }
-  const auto result = CleanOrphans(context, *session, table, request, shown);
+  const auto shown = ReadShown(list, request);
+  if (!shown) return session->RefusedOrFailed(shown.error());
+  if (const Status old_enough = CheckAge(request, *shown); !old_enough) return session->Refused(old_enough.error());
+  const auto result = CleanOrphans(context, *session, table, request, *shown);
   if (!result) return session->Failed(result.error());
   sql::MadeUpTable rows;
   for (const char* name : {"orphan_file_location", "reason"}) {
@@ -49,10 +44,12 @@ Result<ExitCode> Run(Context& context, const CleanOrphansCommand& command) {
   context.Say(fmt::format("{} orphan files {} beside {} live ones", result->orphans.size(),
                           request.yes ? "deleted" : "found", result->num_live));
   if (!request.yes && !result->orphans.empty()) {
+    OrphanRequest deleting = request;
+    deleting.yes = true;
     context.Say(
-        fmt::format("nothing was deleted: within a day, --yes deletes these and no others, if they are orphans "
+        fmt::format("nothing was deleted: within a day, {} deletes these and no others, if they are orphans "
                     "still; take out what is to stay, or delete the list: {}",
-                    list.path()));
+                    CheckAge(deleting, std::nullopt) ? "--yes" : "--yes --force", list.path()));
   }
   return ExitCode::kOk;
 }
@@ -65,7 +62,7 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
   auto options = std::make_shared<CleanOrphansCommand>();
   OrphanRequest& request = options->request;
   command->add_option("table", options->table, "namespace.table")->required();
-  command->add_option("--older-than", request.older_than, "Timestamp or age of at least a day; default 3d")
+  command->add_option("--older-than", request.older_than, "Timestamp or age, to delete of at least a day; default 3d")
       ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
   command->add_option("--location", request.location, "Folder to search; default: the table's");
   command
@@ -80,6 +77,9 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
   command->add_flag(
       "--yes", request.yes,
       "Delete those that were listed, under the conditions of the list (all, if no list is younger than a day)");
+  command->add_flag(
+      "--force", request.force,
+      "Delete what is younger than a day, too: files of writers that have not committed yet may be among it");
   command->footer(
       "Examples:\n"
       "  frazil clean-orphans demo.events --older-than 7d\n"

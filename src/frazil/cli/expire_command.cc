@@ -54,15 +54,9 @@ Result<ExitCode> Run(Context& context, const ExpireCommand& command) {
   FRAZIL_ASSIGN(const auto session, MaintenanceSession::Make(context));
   FRAZIL_ASSIGN(table::Table table, session->Open(command.table));
   const ExpiryList list(session->context().state_directory, *table.metadata());
-  std::optional<ShownExpiry> shown;
-  if (request.yes) {
-    FRAZIL_ASSIGN(shown, list.Read(Clock::System().NowMs()));
-  }
-  if (shown) {
-    const Status same = CheckSameConditions(request.Conditions(), shown->conditions, list.path());
-    if (!same) return session->Refused(same.error());
-  }
-  const auto result = ExpireSnapshots(context, *session, table, request, shown);
+  const auto shown = ReadShown(list, request);
+  if (!shown) return session->RefusedOrFailed(shown.error());
+  const auto result = ExpireSnapshots(context, *session, table, request, *shown);
   if (!result) return session->Failed(result.error());
   FRAZIL_ASSIGN(const OutputFormat format, ParseOutputFormat(context.options().output));
   const bool is_json = format == OutputFormat::kJson || format == OutputFormat::kJsonLines;

@@ -28,41 +28,46 @@ std::string DurationText(double seconds) {
   return seconds < 60 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.1f} min", seconds / 60);
 }
 
+/// A rewrite of `what` and its bytes, "into" which if that is known.
+Foreseen ForeseenRewrite(int64_t count, const std::string& what, const std::string& into,
+                         const maintain::ForeseenWork& work, std::optional<int64_t> peak_memory_bytes) {
+  std::string plan = "nothing to rewrite";
+  if (count > 0) {
+    plan = fmt::format("rewrite {} {} ({}){}: {} of CPU, {}", FormatCount(work.files), what, FormatBytes(work.bytes),
+                       into, DurationText(work.cpu_seconds), DurationText(work.seconds));
+    if (peak_memory_bytes) plan += fmt::format(", {} of memory", FormatBytes(*peak_memory_bytes));
+  }
+  return {.count = count,
+          .plan = std::move(plan),
+          .bytes = work.bytes,
+          .cpu_seconds = work.cpu_seconds,
+          .seconds = work.seconds,
+          .peak_memory_bytes = peak_memory_bytes};
+}
+
 Result<Foreseen> ForeseeCompact(const table::Table& table, const maintain::RewriteOptions& options,
                                 const MaintenanceSession& session) {
   FRAZIL_ASSIGN(const auto report, maintain::ExplainRewrite(table, options, session.context()));
-  std::string plan =
-      report.groups == 0
-          ? "nothing to rewrite"
-          : fmt::format("rewrite {} files ({}) into about {} ({}): {} of CPU, {}, {} of memory",
-                        FormatCount(report.input_files), FormatBytes(report.input_bytes),
-                        FormatCount(report.expected_output_files), FormatBytes(report.expected_output_bytes),
-                        DurationText(report.expected_cpu_seconds), DurationText(report.expected_seconds),
-                        FormatBytes(report.expected_peak_memory_bytes));
-  return Foreseen{.count = report.groups,
-                  .plan = std::move(plan),
-                  .bytes = report.input_bytes,
-                  .cpu_seconds = report.expected_cpu_seconds,
-                  .seconds = report.expected_seconds,
-                  .peak_memory_bytes = report.expected_peak_memory_bytes};
+  const std::string into = fmt::format(" into about {} ({})", FormatCount(report.expected_output_files),
+                                       FormatBytes(report.expected_output_bytes));
+  return ForeseenRewrite(report.groups, "files", into,
+                         {report.input_files, report.input_bytes, report.expected_cpu_seconds, report.expected_seconds},
+                         report.expected_peak_memory_bytes);
 }
 
 Result<Foreseen> ForeseeFiles(const std::string& operation, const table::Table& table) {
-  FRAZIL_ASSIGN(const maintain::ForeseenWork work, operation == "manifests" ? maintain::ForeseeRewriteManifests(table)
-                                                   : operation == "deletes"
-                                                       ? maintain::ForeseeRewritePositionDeleteFiles(table)
-                                                       : maintain::ForeseeRewriteDeletionVectors(table));
-  const char* what = operation == "manifests" ? "manifests" : operation == "deletes" ? "delete files" : "Puffins";
-  std::string plan = work.files == 0 ? "nothing to rewrite"
-                                     : fmt::format("rewrite {} {} ({}): {} of CPU, {}", FormatCount(work.files), what,
-                                                   FormatBytes(work.bytes), DurationText(work.cpu_seconds),
-                                                   DurationText(work.seconds));
-  return Foreseen{.count = work.files,
-                  .plan = std::move(plan),
-                  .bytes = work.bytes,
-                  .cpu_seconds = work.cpu_seconds,
-                  .seconds = work.seconds,
-                  .peak_memory_bytes = {}};
+  struct Kind {
+    const char* what;
+    Result<maintain::ForeseenWork> (*foresee)(const table::Table& table);
+  };
+  static const std::map<std::string, Kind> kinds = {
+      {"manifests", {"manifests", maintain::ForeseeRewriteManifests}},
+      {"deletes", {"delete files", maintain::ForeseeRewritePositionDeleteFiles}},
+      {"vectors", {"Puffins", maintain::ForeseeRewriteDeletionVectors}},
+  };
+  const Kind& kind = kinds.at(operation);
+  FRAZIL_ASSIGN(const maintain::ForeseenWork work, kind.foresee(table));
+  return ForeseenRewrite(work.files, kind.what, "", work, std::nullopt);
 }
 
 /// What deletes files is worked out as it is done, so that its time is known: deleting looks twice.
@@ -146,8 +151,9 @@ Result<Step> Compact(table::Table& table, const maintain::RewriteOptions& option
 
 Result<Step> Expire(Context& context, MaintenanceSession& session, table::Table& table) {
   const ExpiryList list(session.context().state_directory, *table.metadata());
-  FRAZIL_ASSIGN(const auto shown, list.Read(Clock::System().NowMs()));
-  FRAZIL_ASSIGN(const auto result, ExpireSnapshots(context, session, table, {.yes = true}, shown));
+  const ExpiryRequest request{.yes = true};
+  FRAZIL_ASSIGN(const auto shown, ReadShown(list, request));
+  FRAZIL_ASSIGN(const auto result, ExpireSnapshots(context, session, table, request, shown));
   const auto num_files = static_cast<int64_t>(result.removal.deleted.size());
   const auto num_snapshots = static_cast<int64_t>(result.expired.size());
   return Step{.text = fmt::format("expired {} snapshots and deleted {} files", num_snapshots, num_files),
@@ -159,8 +165,10 @@ Result<Step> Expire(Context& context, MaintenanceSession& session, table::Table&
 
 Result<Step> Clean(Context& context, MaintenanceSession& session, table::Table& table) {
   const CandidateList list(session.context().state_directory, *table.metadata());
-  FRAZIL_ASSIGN(const auto shown, list.Read(Clock::System().NowMs()));
-  FRAZIL_ASSIGN(const auto result, CleanOrphans(context, session, table, {.yes = true}, shown));
+  const OrphanRequest request{.yes = true};
+  FRAZIL_ASSIGN(const auto shown, ReadShown(list, request));
+  FRAZIL_TRY(CheckAge(request, shown));
+  FRAZIL_ASSIGN(const auto result, CleanOrphans(context, session, table, request, shown));
   const auto num_files = static_cast<int64_t>(result.orphans.size());
   return Step{.text = fmt::format("deleted {} orphan files", num_files),
               .numbers = {{"deleted_files_count", num_files}},

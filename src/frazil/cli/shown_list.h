@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/base/clock.h"
 #include "frazil/base/result.h"
 #include "frazil/io/file_io.h"
 
@@ -31,5 +32,18 @@ struct ShownList {
 
 /// `--yes` does what was shown: kInvalidArgument when `given` holds an option that the list was not made with.
 Status CheckSameConditions(const ShownConditions& given, const ShownConditions& listed, const std::string& path);
+
+/// What an option said; empty: it was not given.
+std::string TextOf(const ShownConditions& conditions, const std::string& option);
+
+/// What `request.yes` goes by: what `list` (CandidateList, ExpiryList) holds; none without --yes, or when there is no list.
+/// kInvalidArgument: the request has other conditions; kCorruptData.
+template <typename List, typename Request>
+auto ReadShown(const List& list, const Request& request) -> decltype(list.Read(0)) {
+  if (!request.yes) return std::nullopt;
+  FRAZIL_ASSIGN(auto shown, list.Read(Clock::System().NowMs()));
+  if (shown) FRAZIL_TRY(CheckSameConditions(request.Conditions(), shown->conditions, list.path()));
+  return shown;
+}
 
 }  // namespace frazil::cli

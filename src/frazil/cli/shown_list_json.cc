@@ -61,6 +61,11 @@ Status ShownList::Write(const std::string& path, const ShownConditions& conditio
   return io::MakeLocalFileIO()->WriteFile(path, AsBytes(text));
 }
 
+std::string TextOf(const ShownConditions& conditions, const std::string& option) {
+  const auto found = conditions.find(option);
+  return found == conditions.end() ? std::string() : found->second;
+}
+
 Status CheckSameConditions(const ShownConditions& given, const ShownConditions& listed, const std::string& path) {
   for (const auto& [option, text] : given) {
     const auto found = listed.find(option);

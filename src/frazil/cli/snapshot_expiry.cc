@@ -28,16 +28,12 @@ std::vector<spec::SnapshotId> IdsIn(const std::string& text) {
 
 Result<maintain::ExpireOptions> OptionsOf(const ExpiryRequest& request, const std::optional<ShownExpiry>& shown) {
   const ShownConditions conditions = shown ? shown->conditions : request.Conditions();
-  const auto text = [&](const char* option) {
-    const auto found = conditions.find(option);
-    return found == conditions.end() ? std::string() : found->second;
-  };
   maintain::ExpireOptions options;
   options.dry_run = !request.yes;
   options.pace.max_per_second = request.max_deletes_per_second;
-  options.retain_last = ReadNumber<int64_t>(text(kRetainLast));
-  options.snapshot_ids = IdsIn(text(kSnapshotIds));
-  options.clean_expired_metadata = !text(kCleanMetadata).empty();
+  options.retain_last = ReadNumber<int64_t>(TextOf(conditions, kRetainLast));
+  options.snapshot_ids = IdsIn(TextOf(conditions, kSnapshotIds));
+  options.clean_expired_metadata = !TextOf(conditions, kCleanMetadata).empty();
   if (shown) {
     options.older_than_ms = shown->older_than_ms;
     options.only = shown->scope;

@@ -44,6 +44,26 @@ Status RemoveRef(TestTable& test, const std::string& name) {
       test.clock);
 }
 
+/// A commit each.
+void AppendEach(TestTable& test, std::initializer_list<const char*> names) {
+  for (const char* name : names) ASSERT_THAT(table::Append(test, {WrittenFile(test, name, 1)}), IsOk());
+}
+
+/// A tag of the head that lives for so many days.
+spec::SnapshotRef TagOfHead(const TestTable& test, int64_t days) {
+  return {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = days * kDayMs};
+}
+
+/// A tag "release" of the first of two snapshots, past its one day.
+spec::SnapshotRef TagFirstAndAge(TestTable& test) {
+  AppendEach(test, {"a"});
+  const spec::SnapshotRef tag = TagOfHead(test, 1);
+  EXPECT_THAT(SetRef(test, "release", tag), IsOk());
+  AppendEach(test, {"b"});
+  test.clock.Advance(2 * kDayMs);
+  return tag;
+}
+
 TEST(ExpireSnapshots, FreesWhatOnlyExpiredSnapshotsNeed) {
   TestTable test;
   const spec::DataFile a = WrittenFile(test, "a", 10);
@@ -135,8 +155,7 @@ TEST(ExpireSnapshots, GoesOverVeryManyFilesInBoundedMemory) {
 // Nobody can tell which files are free when there is no memory for those that are not: nothing is expired either.
 TEST(ExpireSnapshots, WithoutMemoryForWhatIsLiveNothingHappens) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  AppendEach(test, {"a", "b"});
   const std::set<std::string> before = AllFiles(test);
   MemoryBudget budget(1000);
   table::ProcedureContext context = ContextOf(test);
@@ -195,8 +214,7 @@ TEST(ExpireSnapshots, GcDisabledIsRefused) {
 
 TEST(ExpireSnapshots, ADryRunChangesNothing) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  AppendEach(test, {"a", "b"});
   const std::set<std::string> before = AllFiles(test);
   ExpireOptions options = KeepOnlyHeads(test);
   options.dry_run = true;
@@ -211,8 +229,7 @@ TEST(ExpireSnapshots, ADryRunChangesNothing) {
 // A commit whose reply is lost may be true or not: nothing may be deleted (iceberg#12792).
 TEST(ExpireSnapshots, AnUnknownOutcomeDeletesNothing) {
   TestTable test({{"commit.retry.num-retries", "0"}});
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
+  AppendEach(test, {"a", "b"});
   const std::set<std::string> before = AllFiles(test);
   bool applied = false;
   test.decide = [&](std::string_view operation) -> Status {
@@ -354,7 +371,7 @@ TEST(ExpireSnapshots, AnAgedRefThatMovedMeanwhileStays) {
   for (const bool expires : {true, false}) {
     TestTable test;
     ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-    spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
+    spec::SnapshotRef tag = TagOfHead(test, 1);
     ASSERT_THAT(SetRef(test, "old", tag), IsOk());
     test.clock.Advance(2 * kDayMs);
     ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
@@ -389,9 +406,8 @@ TEST(ExpireSnapshots, ARefThatIsMadeMeanwhileKeepsItsSnapshot) {
 
 TEST(ExpireSnapshots, ARetentionThatARefGetsMeanwhileStays) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
-  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = 9 * kDayMs};
+  AppendEach(test, {"a", "b"});
+  spec::SnapshotRef tag = TagOfHead(test, 9);
   ASSERT_THAT(SetRef(test, "release", tag), IsOk());
   tag.max_ref_age_ms = 99 * kDayMs;
   Meanwhile(test, [&](table::Table& other) {
@@ -405,11 +421,7 @@ TEST(ExpireSnapshots, ARetentionThatARefGetsMeanwhileStays) {
 
 TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeMeanwhileStays) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
-  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
-  test.clock.Advance(2 * kDayMs);
+  spec::SnapshotRef tag = TagFirstAndAge(test);
   tag.max_ref_age_ms = 99 * kDayMs;
   // Right before the last look at the table that precedes the commit.
   test.decide = [&, loads = 0](std::string_view operation) mutable -> Status {
@@ -428,11 +440,7 @@ TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeMeanwhileStays) {
 // Right before the commit itself, and nobody has moved the ref.
 TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeAsTheExpiryIsCommittedStays) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
-  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
-  test.clock.Advance(2 * kDayMs);
+  spec::SnapshotRef tag = TagFirstAndAge(test);
   tag.max_ref_age_ms = 99 * kDayMs;
   Meanwhile(test, [&](table::Table& other) {
     return Update(other, {spec::update::SetSnapshotRef{"release", tag}}, test.clock);
@@ -449,11 +457,7 @@ TEST(ExpireSnapshots, AnAgedRefThatGetsALongerLifeAsTheExpiryIsCommittedStays) {
 // What was planned on an old retention is never sent: not every catalog can be required to look at it.
 TEST(ExpireSnapshots, ARetentionThatChangesAgainAndAgainEndsTheExpiryAndStays) {
   TestTable test;
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
-  spec::SnapshotRef tag = {.snapshot_id = test.head().id, .type = spec::RefType::kTag, .max_ref_age_ms = kDayMs};
-  ASSERT_THAT(SetRef(test, "release", tag), IsOk());
-  ASSERT_THAT(table::Append(test, {WrittenFile(test, "b", 1)}), IsOk());
-  test.clock.Advance(2 * kDayMs);
+  spec::SnapshotRef tag = TagFirstAndAge(test);
   const std::set<std::string> files = FilesOfSnapshots(test);
   bool is_changing = false;  // its own look at the table is none of the expiry's
   test.decide = [&](std::string_view operation) -> Status {

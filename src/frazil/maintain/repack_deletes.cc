@@ -4,7 +4,9 @@
 #include <map>
 
 #include "frazil/base/log.h"
+#include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/rewrite_commit.h"
+#include "frazil/maintain/run_history.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/table/marker_copy.h"
 #include "frazil/write/position_delete_file.h"
@@ -100,6 +102,23 @@ Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes&
   const bool is_unclear = outcome->snapshot_id && outcome->committed_attempt == 0;
   if (!is_unclear) change.DeleteAllBut(outcome->committed_attempt, *table.io());
   return change.ResultOf(outcome->committed_attempt);
+}
+
+Result<RepackResult> RepackWithHistory(table::Table& table, const ChooseDeletes& choose,
+                                       const table::ProcedureContext& context, const std::string& operation,
+                                       Result<ForeseenWork> (*foresee)(const table::Table& table),
+                                       table::FileMetrics metrics) {
+  RunRecorder recorder(context, table, operation);
+  if (recorder.is_on() && foresee != nullptr) recorder.Predict(PredictionOf(foresee(table)));
+  Result<RepackResult> result = RepackDeleteFiles(table, choose, ClockOf(context), metrics);
+  if (result) {
+    recorder.Measure({{"input_files", result->rewritten_files},
+                      {"output_files", result->added_files},
+                      {"input_bytes", result->rewritten_bytes},
+                      {"output_bytes", result->added_bytes}});
+  }
+  recorder.Finish(result);
+  return result;
 }
 
 }  // namespace frazil::maintain

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "frazil/maintain/foreseen_work.h"
+#include "frazil/table/procedure.h"
 #include "frazil/table/scan_planner.h"
 #include "frazil/table/snapshot_change.h"
 #include "frazil/table/vector_store.h"
@@ -32,6 +34,13 @@ struct RepackResult {
 /// Commits one rewrite of delete files that changes no row; chosen anew on every attempt. `metrics`: of data files, where
 /// the choice looks at them.
 Result<RepackResult> RepackDeleteFiles(table::Table& table, const ChooseDeletes& choose, Clock& clock,
+                                       table::FileMetrics metrics = table::FileMetrics::kDropped);
+
+/// The same as a run of `operation` in the history, with what `foresee` says of it; null: it was told more than anybody can
+/// foresee.
+Result<RepackResult> RepackWithHistory(table::Table& table, const ChooseDeletes& choose,
+                                       const table::ProcedureContext& context, const std::string& operation,
+                                       Result<ForeseenWork> (*foresee)(const table::Table& table),
                                        table::FileMetrics metrics = table::FileMetrics::kDropped);
 
 }  // namespace frazil::maintain

@@ -8,7 +8,6 @@
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/puffin_use.h"
 #include "frazil/maintain/repack_deletes.h"
-#include "frazil/maintain/run_history.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/vector_store.h"
 
@@ -72,19 +71,10 @@ ProcedureDefinition RewriteDeletionVectorsDefinition() {
     const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
       return Choose(base, live, rewrite_all);
     };
-    RunRecorder recorder(context, table, "rewrite_deletion_vectors");
-    if (recorder.is_on() && !rewrite_all) recorder.Predict(PredictionOf(ForeseeRewriteDeletionVectors(table)));
-    const Result<RepackResult> result = RepackDeleteFiles(table, choose, ClockOf(context));
-    if (result) {
-      recorder.Measure({{"input_files", result->rewritten_files},
-                        {"output_files", result->added_files},
-                        {"input_bytes", result->rewritten_bytes},
-                        {"output_bytes", result->added_bytes}});
-    }
-    recorder.Finish(result);
-    FRAZIL_TRY(result);
+    FRAZIL_ASSIGN(const RepackResult result, RepackWithHistory(table, choose, context, "rewrite_deletion_vectors",
+                                                               rewrite_all ? nullptr : &ForeseeRewriteDeletionVectors));
     return std::vector<table::ProcedureRow>{
-        {result->rewritten_files, result->added_files, result->rewritten_bytes, result->added_bytes}};
+        {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
   };
   return definition;
 }

@@ -12,7 +12,6 @@
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/repack_deletes.h"
 #include "frazil/maintain/rewrite_data_files.h"
-#include "frazil/maintain/run_history.h"
 
 namespace frazil::maintain {
 namespace {
@@ -143,21 +142,13 @@ ProcedureDefinition RewritePositionDeleteFilesDefinition() {
     const ChooseDeletes choose = [&](const table::Table& base, const table::LiveFiles& live) {
       return Choose(base, live, options);
     };
-    RunRecorder recorder(context, table, "rewrite_position_delete_files");
-    if (recorder.is_on() && !options.rewrite_all && !options.where)
-      recorder.Predict(PredictionOf(ForeseeRewritePositionDeleteFiles(table)));
-    const Result<RepackResult> result = RepackDeleteFiles(
-        table, choose, ClockOf(context), options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped);
-    if (result) {
-      recorder.Measure({{"input_files", result->rewritten_files},
-                        {"output_files", result->added_files},
-                        {"input_bytes", result->rewritten_bytes},
-                        {"output_bytes", result->added_bytes}});
-    }
-    recorder.Finish(result);
-    FRAZIL_TRY(result);
+    const bool is_usual = !options.rewrite_all && !options.where;
+    FRAZIL_ASSIGN(const RepackResult result,
+                  RepackWithHistory(table, choose, context, "rewrite_position_delete_files",
+                                    is_usual ? &ForeseeRewritePositionDeleteFiles : nullptr,
+                                    options.where ? table::FileMetrics::kKept : table::FileMetrics::kDropped));
     return std::vector<table::ProcedureRow>{
-        {result->rewritten_files, result->added_files, result->rewritten_bytes, result->added_bytes}};
+        {result.rewritten_files, result.added_files, result.rewritten_bytes, result.added_bytes}};
   };
   return definition;
 }
