@@ -130,7 +130,7 @@ def main():
             print_look_ups(figures["look_up"])
         if "disk" in sections or "limit" in sections:
             run("write", common | {"runs": "1,4"})
-            size = options.keys * 20.2
+            size = options.keys * 17.4
         if "disk" in sections:
             figures["disk"] = run("cold", common | {"runs": "1,4", "batches": "1000,10000,1000000", "look_ups": 500_000, "label": "all memory"})
             print("look-ups, runs in files; cold ones are bound by the store, the others by the processor:")

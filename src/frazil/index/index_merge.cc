@@ -49,27 +49,34 @@ std::optional<MergeChoice> ChooseInTier(const std::vector<MergeCandidate>& runs,
 RunLayout LayoutOfMerged(const IndexVersion& version, const RunList& runs) {
   RunLayout layout;
   layout.is_wide = version.dictionary.next_number() > RunLayout::kMaxNarrowFile;
+  bool any_is_forwarded = false;
   for (const std::shared_ptr<const Run>& run : runs) {
     layout.has_row_ids |= run->layout().has_row_ids;
-    layout.is_wide |= run->layout().has_row_ids && run->layout().is_wide;
+    layout.is_wide |= run->layout().is_wide;
     for (const FileNumber number : run->file_numbers()) {
       const FileState* state = version.dictionary.Find(number);
       if (state == nullptr || state->forwarding == nullptr) continue;
-      layout.has_row_ids = true;
+      any_is_forwarded = true;
       const IndexedFile& file = *state->file;
       layout.is_wide |=
           file.first_row_id && file.first_row_id->value() > RunLayout::kMaxNarrowRowId - file.record_count;
     }
   }
+  if (!any_is_forwarded) return layout;
+  layout.has_row_ids = true;
+  // They may go on to any file.
+  version.dictionary.ForEach(
+      [&](const FileState& state) { layout.is_wide |= state.file->record_count > RunLayout::kMaxNarrowPosition + 1; });
   return layout;
 }
 
 }  // namespace
 
-std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs) {
+std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs, int64_t num_live) {
   for (size_t begin = 0; begin < runs.size();) {
     size_t end = begin + 1;
     while (end < runs.size() && runs[end].in_memory == runs[begin].in_memory) ++end;
+    if (end == runs.size() && ShouldDropDead(runs, begin, num_live)) return MergeChoice{begin, end};
     if (auto choice = ChooseInTier(runs, begin, end)) return choice;
     begin = end;
   }

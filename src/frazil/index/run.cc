@@ -43,7 +43,7 @@ Status Run::Init() {
   const ByteView sections = tail.first(tail.size() - RunFooter::kBytes);
   if (ChecksumOfBytes(sections) != footer_.sections_checksum) return fail("its fences do not match their checksum");
   // The bytes begin at a page or an allocation of the heap and pages are whole: fences are aligned.
-  fences_ = {reinterpret_cast<const uint64_t*>(sections.data()), static_cast<size_t>(footer_.num_pages())};
+  fences_ = {reinterpret_cast<const uint64_t*>(sections.data()), static_cast<size_t>(footer_.num_pages)};
   if (!std::is_sorted(fences_.begin(), fences_.end()) || fences_.front() != footer_.smallest.high ||
       fences_.back() > footer_.largest.high) {
     return fail("its fences are out of order");
@@ -89,12 +89,13 @@ Status Run::CheckCopy(int64_t page, const std::byte* copy) const {
 
 template <RunLayout kLayout>
 bool Run::IsInOrder(const std::byte* copy, int64_t page) const {
+  using Slot = RunSlot<kLayout>;
   const RunPageRange range = RangeOf(page);
-  const auto count = static_cast<size_t>(NumEntriesOf(page));
+  const size_t count = Slot::CountEntries(copy);
   uint64_t previous = range.fence;
-  bool is_ascending = RunSlot<kLayout>::HashAt(copy, 0, range).high == range.fence;
+  bool is_ascending = count > 0 && Slot::HashAt(copy, 0, range).high == range.fence;
   for (size_t slot = 0; slot < count; ++slot) {
-    const uint64_t high = RunSlot<kLayout>::HashAt(copy, slot, range).high;
+    const uint64_t high = Slot::HashAt(copy, slot, range).high;
     is_ascending &= previous <= high;
     previous = high;
   }
@@ -173,7 +174,7 @@ Result<std::span<const Entry>> Run::Cursor::NextPage() {
 template <RunLayout kLayout>
 void Run::Cursor::Decode(const std::byte* page) {
   const RunPageRange range = run_.RangeOf(page_);
-  entries_.resize(static_cast<size_t>(run_.NumEntriesOf(page_)));
+  entries_.resize(RunSlot<kLayout>::CountEntries(page));
   for (size_t slot = 0; slot < entries_.size(); ++slot) RunSlot<kLayout>::Read(page, slot, range, entries_[slot]);
 }
 

@@ -22,8 +22,10 @@ namespace frazil::index {
 /// Layout, little-endian: pages of 4096 bytes, those of the filter, the fences, the file numbers, a footer.
 ///   page    16 bits of every entry's hash (see RunPage), then an entry's other bits, file number, position and, in runs
 ///           with row ids, row id (see RunLayout), one entry after the other; the last 8 bytes are the checksum of the
-///           rest. 215 or 170 entries (204 or 146 wide ones), all pages but the last full; so that a look-up that is not
-///           in memory costs one page of the store. 19.1 or 24.1 bytes a key (20.1 or 28.1).
+///           rest. 255, 240 or 227 entries, the denser the more; with row ids 194, 185 or 177 (fewer wide ones). All
+///           pages are full but the last, and those after which a gap in the hashes is wider than a page can tell; so that
+///           a look-up that is not in memory costs one page of the store. 16.1 to 18.1 bytes a key, 21.1 to 23.2 with row ids
+///           (wide: 18.1 to 20.1, 26.1 to 28.1).
 ///   filter  maybe: pages of blocks of a RunFilter, the last 8 bytes a checksum too. 1.3 bytes a key.
 ///   fences  the top 64 bits of every page's first hash
 ///   file numbers   those that occur, 4 bytes each, ascending, filled up to 8
@@ -77,10 +79,6 @@ class Run {
 
   /// By page of entries the top 64 bits of its first hash.
   std::span<const uint64_t> fences() const { return fences_; }
-  int64_t NumEntriesOf(int64_t page) const {
-    const int64_t per_page = layout().entries_per_page();
-    return page + 1 < num_pages() ? per_page : num_entries() - page * per_page;
-  }
   /// The page's bytes; they mean something only once it is checked.
   const std::byte* PageAt(int64_t page) const { return bytes_.data() + page * static_cast<int64_t>(RunPage::kBytes); }
   bool IsChecked(int64_t page) const {
@@ -88,7 +86,7 @@ class Run {
   }
   RunPageRange RangeOf(int64_t page) const {
     const auto i = static_cast<size_t>(page);
-    return {fences_[i], i + 1 < fences_.size() ? fences_[i + 1] : footer_.largest.high};
+    return {fences_[i], i + 1 < fences_.size() ? fences_[i + 1] : footer_.largest.high, layout().max_distance()};
   }
   bool AllChecked() const { return num_checked_.load(std::memory_order_relaxed) == num_all_pages(); }
   /// Reads and checks the page unless that was done.

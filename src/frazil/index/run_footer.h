@@ -13,10 +13,11 @@ namespace frazil::index {
 
 /// The last bytes of a run: what it holds, where its sections lie, and the checksums that vouch for them (run.h).
 struct RunFooter {
-  static constexpr size_t kBytes = 88;
+  static constexpr size_t kBytes = 96;
 
   RunLayout layout;
   int64_t num_entries = 0;
+  int64_t num_pages = 0;  ///< of entries
   int64_t num_file_numbers = 0;
   Hash96 smallest;
   Hash96 largest;
@@ -25,7 +26,6 @@ struct RunFooter {
 
   uint64_t filter_factor = 0;  ///< RunFilter; 0: there is none
 
-  int64_t num_pages() const;  ///< of entries
   int64_t num_filter_pages() const;
   size_t fences_offset() const;
   size_t file_numbers_offset() const;

@@ -30,6 +30,7 @@ void ReadAll(const Bytes& bytes) {
     if (!more) CheckError(more.error());
     if (!more || !*more) break;
     keys.push_back(entry.hash);
+    keys.push_back({entry.hash.high + (uint64_t{1} << 48), entry.hash.low});
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -57,8 +58,8 @@ void Repair(Bytes& bytes) {
     repair(at + RunPage::kChecksumOffset, checksum);
     pages_checksum = AddPageChecksum(pages_checksum, checksum);
   }
-  repair(footer + 56, pages_checksum);
-  repair(footer + 64, ChecksumOfBytes(ByteView(bytes).subspan(begin, decoded->footer_offset() - begin)));
+  repair(footer + 64, pages_checksum);
+  repair(footer + 72, ChecksumOfBytes(ByteView(bytes).subspan(begin, decoded->footer_offset() - begin)));
   repair_footer();
 }
 

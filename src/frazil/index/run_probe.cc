@@ -79,9 +79,9 @@ class RunProberOf : public RunProber {
       Place& place = group_.places[i];
       FindSlot(place);
       // Nearly all keys that are not there end here.
-      const bool may_be_here = place.slot < place.count && Slot::DigestAt(place.page, place.slot) == place.digest;
+      const bool may_be_here = place.slot < kSlots && Slot::DigestAt(place.page, place.slot) == place.digest;
       group_.candidates[num_candidates] = static_cast<uint16_t>(i);
-      num_candidates += may_be_here || place.slot == place.count ? 1 : 0;
+      num_candidates += may_be_here || place.slot == kSlots ? 1 : 0;
     }
     for (size_t i = 0; i < num_candidates; ++i) {
       const Place& place = group_.places[group_.candidates[i]];
@@ -97,13 +97,13 @@ class RunProberOf : public RunProber {
 
  private:
   using Slot = RunSlot<kLayout>;
+  static constexpr int kSlots = static_cast<int>(kLayout.entries_per_page());
   static constexpr int kWindow = 32;  // digests looked at together; one or two cache lines
 
   // Where entries of a key can be: in this page from this slot on.
   struct Place {
     const std::byte* page = nullptr;
     uint32_t number = 0;
-    uint16_t count = 0;   // slots of the page
     uint16_t window = 0;  // where to begin looking for the slot
     uint16_t slot = 0;    // the first whose digest is not below
     uint16_t digest = 0;
@@ -239,8 +239,7 @@ class RunProberOf : public RunProber {
     last_of_page_ = page + 1 < fences_.size() ? fences_[page + 1] : UINT64_MAX;
     here_.page = run_.PageAt(number);
     here_.number = static_cast<uint32_t>(page);
-    here_.count = static_cast<uint16_t>(run_.NumEntriesOf(number));
-    slots_per_digest_ = static_cast<float>(here_.count) /
+    slots_per_digest_ = static_cast<float>(kSlots) /
                         static_cast<float>(static_cast<int>(range_.DigestOf(range_.fence + range_.width)) + 1);
     return {};
   }
@@ -248,12 +247,12 @@ class RunProberOf : public RunProber {
   // Where to begin looking for the slot: the guess is rarely off by more than half a window.
   int GuessWindow(uint16_t digest) const {
     const int guess = static_cast<int>(static_cast<float>(digest) * slots_per_digest_);
-    return std::max(0, std::min(guess - kWindow / 2, here_.count - kWindow));
+    return std::max(0, std::min(guess - kWindow / 2, kSlots - kWindow));
   }
 
-  static int CountBelow(const std::byte* digests, int count, uint16_t digest) {
+  static int CountBelow(const std::byte* digests, uint16_t digest) {
     uint16_t below = 0;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < kWindow; ++i) {
       below += LoadLittle<uint16_t>(digests + i * 2) < digest ? 1 : 0;
     }
     return below;
@@ -263,12 +262,11 @@ class RunProberOf : public RunProber {
     int begin = place.window;
     while (true) {
       const std::byte* digests = place.page + begin * 2;
-      const int below = place.count >= kWindow ? CountBelow(digests, kWindow, place.digest)
-                                               : CountBelow(digests, place.count, place.digest);
+      const int below = CountBelow(digests, place.digest);
       if (below == 0 && begin > 0 && LoadLittle<uint16_t>(digests - 2) >= place.digest) {
         begin = std::max(0, begin - kWindow);
-      } else if (below == kWindow && begin + kWindow < place.count) {
-        begin = std::min(begin + kWindow, place.count - kWindow);
+      } else if (below == kWindow && begin + kWindow < kSlots) {
+        begin = std::min(begin + kWindow, kSlots - kWindow);
       } else {
         place.slot = static_cast<uint16_t>(begin + below);
         return;
@@ -280,9 +278,12 @@ class RunProberOf : public RunProber {
     while (true) {
       const RunPageRange range = run_.RangeOf(place.number);
       const uint64_t rest = range.RestOf(key.high);
-      for (; place.slot < place.count && Slot::DigestAt(place.page, place.slot) == place.digest; ++place.slot) {
+      // A hash in the gap after the page looks like one that may be in it.
+      if (!range.Holds(key.high)) place.slot = kSlots;
+      for (; place.slot < kSlots && Slot::DigestAt(place.page, place.slot) == place.digest; ++place.slot) {
         const std::byte* record = Slot::RecordAt(place.page, place.slot);
         if (Slot::RestAt(record) != rest || Slot::LowAt(record) != key.low) continue;
+        if (Slot::FileAt(record) == kLayout.no_file()) break;  // unused, and the hash has just its bits
         hits.push_back({.key = key_index,
                         .file = Slot::FileAt(record),
                         .position = Slot::PositionAt(record),
@@ -290,11 +291,10 @@ class RunProberOf : public RunProber {
       }
       // A key's entries may begin with, or go on in, the next page.
       const auto next = static_cast<size_t>(place.number) + 1;
-      if (place.slot < place.count || next == fences_.size() || fences_[next] != key.high) return {};
+      if (place.slot < kSlots || next == fences_.size() || fences_[next] != key.high) return {};
       FRAZIL_TRY(run_.Check(static_cast<int64_t>(next)));
       ++place.number;
       place.page = run_.PageAt(place.number);
-      place.count = static_cast<uint16_t>(run_.NumEntriesOf(place.number));
       place.slot = 0;
       place.digest = 0;
     }
@@ -304,7 +304,7 @@ class RunProberOf : public RunProber {
   std::span<const uint64_t> fences_;
   double pages_per_hash_;  // by half the distance of hashes
   size_t page_ = 0;        // of the last key; what follows is about it
-  RunPageRange range_{0, 0};
+  RunPageRange range_{0, 0, 0};
   uint64_t last_of_page_ = 0;  // keys above are on later pages
   float slots_per_digest_ = 0;
   std::optional<long> num_waits_;  // of this thread, at the last group: page faults that had to read

@@ -46,6 +46,11 @@ std::vector<Hash96> KeysToProbe(const Runs& runs, size_t count, Hashes hashes, s
       keys.push_back(entry.hash);
       keys.push_back({entry.hash.high, entry.hash.low + 1});
       keys.push_back({entry.hash.high + 1, entry.hash.low});
+      // As far from a fence as the bits of a digest and a rest reach: only by the distance itself another.
+      for (const int bits : {16, 32, 40, 48, 56}) {
+        keys.push_back({entry.hash.high + (uint64_t{1} << bits), entry.hash.low});
+        keys.push_back({entry.hash.high - (uint64_t{1} << bits), entry.hash.low});
+      }
     }
   }
   return SortedAndDistinct(std::move(keys));
@@ -55,7 +60,7 @@ TEST(Probe, FindsWhatAMultimapFinds) {
   for (const uint64_t seed : {21, 22, 23}) {
     for (const Hashes hashes : kAllHashes) {
       for (const size_t num_runs : {1u, 2u, 5u}) {
-        for (const size_t size : {1u, 214u, 215u, 216u, 3000u}) {
+        for (const size_t size : {1u, 227u, 228u, 255u, 256u, 3000u}) {
           SCOPED_TRACE(testing::Message() << "seed " << seed << ", hashes " << static_cast<int>(hashes) << ", runs "
                                           << num_runs << " of " << size);
           std::mt19937_64 random(seed);
@@ -78,6 +83,106 @@ TEST(Probe, FindsWhatAMultimapFinds) {
         }
       }
     }
+  }
+}
+
+// Entries whose density makes a run take `rest_bytes`, and gaps on both sides of how far a page reaches then.
+std::vector<Entry> EntriesWithGaps(int rest_bytes, int64_t row_id, std::mt19937_64& random) {
+  const uint64_t reach = RunLayout{.rest_bytes = rest_bytes}.max_distance();
+  std::vector<Entry> entries;
+  uint64_t high = random() % 1000;
+  while (entries.size() < 5000) {
+    entries.push_back({{high, static_cast<uint32_t>(random())}, 3, static_cast<uint32_t>(entries.size()), row_id});
+    if (random() % 4 == 0) entries.back().hash.low = UINT32_MAX;
+    uint64_t step = random() % (reach >> 9);
+    if (entries.size() > 1024) {
+      switch (random() % 50) {
+        case 0: step = reach; break;
+        case 1: step = reach + 1; break;
+        case 2: step = reach + 1 + random() % 1000; break;
+        case 3: step = reach - random() % 1000; break;
+        case 4: step = 2 * (reach + 1); break;
+        case 5: step = 0; break;
+        default: break;
+      }
+    }
+    if (high > UINT64_MAX - step) break;
+    high += step;
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// A hash in a gap has the digest and rest of one that is there: it must not be found, and nothing behind the gap be lost.
+TEST(Probe, FindsNothingInTheGapsBetweenPages) {
+  for (const uint64_t seed : {25, 26, 27, 28}) {
+    for (const int rest_bytes : {4, 5}) {
+      for (const int64_t row_id : {kDerivedRowId, int64_t{7}, RunLayout::kMaxNarrowRowId + 1}) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ", rest of " << rest_bytes << ", row id " << row_id);
+        std::mt19937_64 random(seed);
+        const std::vector<Entry> entries = EntriesWithGaps(rest_bytes, row_id, random);
+        const Runs runs{MakeRun(entries)};
+        const RunLayout layout = runs[0]->layout();
+        ASSERT_EQ(layout.rest_bytes, rest_bytes);
+        ASSERT_GT(runs[0]->num_pages(), runs[0]->num_entries() / layout.entries_per_page() + 20) << "few gaps";
+        EXPECT_EQ(EntriesOf(*runs[0]), entries);
+        EXPECT_THAT(runs[0]->Verify(), IsOk());
+
+        const uint64_t reach = layout.max_distance();
+        std::vector<Hash96> keys;
+        for (const uint64_t fence : runs[0]->fences()) {
+          for (const uint32_t low : {0u, 5u, UINT32_MAX}) {
+            for (const uint64_t distance : {reach - 1, reach, reach + 1, reach + 2, 2 * reach + 1, 2 * reach + 2}) {
+              keys.push_back({fence + distance, low});
+            }
+          }
+        }
+        for (const Entry& entry : entries) {
+          keys.push_back(entry.hash);
+          keys.push_back({entry.hash.high, entry.hash.low + 1});
+          for (const uint64_t times : {1, 2}) keys.push_back({entry.hash.high + times * (reach + 1), entry.hash.low});
+        }
+        keys = SortedAndDistinct(std::move(keys));
+        std::vector<ProbeHit> hits;
+        ASSERT_THAT(Probe(runs, keys, hits), IsOk());
+        ASSERT_EQ(hits, ProbeNaively(runs, keys));
+        EXPECT_EQ(hits.size(), entries.size());
+        // One by one, as readers of single rows do.
+        for (size_t i = 0; i < keys.size(); i += 1 + random() % 20) {
+          hits.clear();
+          ASSERT_THAT(Probe(runs, std::span(&keys[i], 1), hits), IsOk());
+          ASSERT_EQ(hits, ProbeNaively(runs, {keys[i]}));
+        }
+      }
+    }
+  }
+}
+
+// Slots without an entry have all bits set: so has this hash, from its page's fence.
+TEST(Probe, TakesNoUnusedSlotForAnEntry) {
+  for (const int rest_bytes : {4, 5, 6}) {
+    const uint64_t reach = RunLayout{.rest_bytes = rest_bytes}.max_distance();
+    std::vector<Entry> entries;
+    for (uint32_t i = 0; i < 1100; ++i) entries.push_back({{i * (reach >> 12), i}, 1, i});
+    const uint64_t fence = rest_bytes == 6 ? 0 : entries.back().hash.high + reach + 1;
+    if (rest_bytes == 6) entries = {{{0, 0}, 1, 1}};
+    entries.push_back({{fence, 1}, 1, 1200});
+    entries.push_back({{fence + reach, 0}, 1, 1201});
+    entries.push_back({{fence + reach, UINT32_MAX - 1}, 1, 1202});
+    if (rest_bytes < 6) entries.push_back({{fence + reach + 1, 0}, 1, 1203});
+    const Runs runs{MakeRun(entries)};
+    ASSERT_EQ(runs[0]->layout().rest_bytes, rest_bytes);
+    const std::vector<Hash96> keys{{fence + reach, 0}, {fence + reach, UINT32_MAX - 1}, {fence + reach, UINT32_MAX}};
+    std::vector<ProbeHit> hits;
+    ASSERT_THAT(Probe(runs, keys, hits), IsOk());
+    EXPECT_THAT(hits, ElementsAre(ProbeHit{0, 1, 1201}, ProbeHit{1, 1, 1202}));
+    // And where it is there.
+    entries.push_back({{fence + reach, UINT32_MAX}, 1, 1204});
+    const Runs others{MakeRun(entries)};
+    hits.clear();
+    ASSERT_THAT(Probe(others, keys, hits), IsOk());
+    EXPECT_THAT(hits, ElementsAre(ProbeHit{0, 1, 1201}, ProbeHit{1, 1, 1202}, ProbeHit{2, 1, 1204}));
+    EXPECT_EQ(EntriesOf(*others[0]).size(), entries.size());
   }
 }
 

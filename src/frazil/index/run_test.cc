@@ -42,12 +42,23 @@ std::vector<Hash96> KeysOf(const std::vector<Entry>& entries) {
 
 constexpr RunLayout kAllLayouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};
 
+// Numbers of entries around one page of every layout.
+constexpr size_t kCounts[] = {1,   2,   146, 147, 151, 157, 158, 177, 178, 185, 194,
+                              195, 204, 205, 215, 227, 228, 240, 241, 255, 256, 4000};
+
 // Entries that need just this layout.
 std::vector<Entry> EntriesFor(RunLayout layout, Hashes hashes, size_t count, std::mt19937_64& random) {
   std::vector<Entry> entries = RandomEntries(hashes, count, layout.has_row_ids, random);
   Entry& one = entries[random() % count];
-  if (layout.has_row_ids) one.row_id = layout.is_wide ? RunLayout::kMaxNarrowRowId + 1 : RunLayout::kMaxNarrowRowId;
-  if (!layout.has_row_ids) one.file = layout.is_wide ? RunLayout::kMaxNarrowFile + 1 : RunLayout::kMaxNarrowFile;
+  if (layout.has_row_ids) one.row_id = RunLayout::kMaxNarrowRowId;
+  one.file = RunLayout::kMaxNarrowFile;
+  one.position = RunLayout::kMaxNarrowPosition;
+  if (!layout.is_wide) return entries;
+  switch (random() % (layout.has_row_ids ? 3 : 2)) {
+    case 0: one.file = random() % 2 == 0 ? RunLayout::kMaxNarrowFile + 1 : UINT32_MAX - 1; break;
+    case 1: one.position = random() % 2 == 0 ? RunLayout::kMaxNarrowPosition + 1 : UINT32_MAX; break;
+    default: one.row_id = random() % 2 == 0 ? RunLayout::kMaxNarrowRowId + 1 : INT64_MAX;
+  }
   return entries;
 }
 
@@ -55,7 +66,7 @@ TEST(Run, GivesBackWhatWasWritten) {
   const TempDir folder;
   for (const uint64_t seed : {1, 2, 3}) {
     for (const Hashes hashes : kAllHashes) {
-      for (const size_t count : {1u, 145u, 146u, 147u, 169u, 170u, 171u, 203u, 204u, 205u, 214u, 215u, 216u, 4000u}) {
+      for (const size_t count : kCounts) {
         for (const RunLayout layout : kAllLayouts) {
           SCOPED_TRACE(testing::Message()
                        << "seed " << seed << ", hashes " << static_cast<int>(hashes) << ", " << count);
@@ -71,7 +82,8 @@ TEST(Run, GivesBackWhatWasWritten) {
                                  in_memory->bytes().end()));
           EXPECT_EQ(written->num_entries(), static_cast<int64_t>(count));
           EXPECT_EQ(written->checksum(), in_memory->checksum());
-          EXPECT_TRUE(written->layout() == layout);
+          EXPECT_EQ(written->layout().has_row_ids, layout.has_row_ids);
+          EXPECT_EQ(written->layout().is_wide, layout.is_wide);
           EXPECT_THAT(written->Verify(), IsOk());
           EXPECT_FALSE(written->in_memory());
           EXPECT_TRUE(in_memory->in_memory());
@@ -83,16 +95,25 @@ TEST(Run, GivesBackWhatWasWritten) {
 
 TEST(Run, NamesTheFilesThatItsEntriesName) {
   const auto run =
-      MakeRun({{{1, 0}, 70'000, 0}, {{2, 0}, 3, 0}, {{3, 0}, UINT32_MAX, 0}, {{4, 0}, 3, 1}, {{5, 0}, 0, 1}});
-  EXPECT_THAT(run->file_numbers(), ElementsAre(0, 3, 70'000, UINT32_MAX));
+      MakeRun({{{1, 0}, 70'000, 0}, {{2, 0}, 3, 0}, {{3, 0}, UINT32_MAX - 1, 0}, {{4, 0}, 3, 1}, {{5, 0}, 0, 1}});
+  EXPECT_THAT(run->file_numbers(), ElementsAre(0, 3, 70'000, UINT32_MAX - 1));
 }
 
-TEST(Run, TakesAboutTwentyBytesAKeyAndEightMoreWithRowIds) {
-  std::mt19937_64 random(5);
-  std::vector<Entry> entries = RandomEntries(Hashes::kUniform, 100'000, false, random);
-  EXPECT_LT(static_cast<double>(MakeRun(entries)->size_bytes()) / 100'000, 21.6);
-  for (Entry& entry : entries) entry.row_id = 5;
-  EXPECT_LT(static_cast<double>(MakeRun(entries)->size_bytes()) / 100'000, 29.6);
+// The fewer the denser the hashes are; 1.3 of them for the filter, and five more with row ids.
+TEST(Run, TakesSixteenToEighteenBytesAKey) {
+  const std::pair<int, double> sizes[] = {{0, 19.6}, {8, 18.6}, {17, 17.5}};  // bits that the hashes have in common
+  for (const auto& [bits, most] : sizes) {
+    SCOPED_TRACE(bits);
+    std::mt19937_64 random(5);
+    std::vector<Entry> entries = RandomEntries(Hashes::kUniform, bits == 0 ? 20'000 : 100'000, false, random);
+    for (Entry& entry : entries) entry.hash.high >>= bits;
+    const auto bytes_a_key = [&] {
+      return static_cast<double>(MakeRun(entries)->size_bytes()) / static_cast<double>(entries.size());
+    };
+    EXPECT_LT(bytes_a_key(), most);
+    for (Entry& entry : entries) entry.row_id = 5;
+    EXPECT_LT(bytes_a_key(), most + 5.2);
+  }
 }
 
 TEST(Run, ChecksumTellsRunsApartThatDifferInOneLocation) {
@@ -182,6 +203,13 @@ TEST(Run, AFileThatBecameShorterIsAnErrorWhereItsPagesWereNotReadYet) {
   EXPECT_THAT(runs[0]->Verify(), IsError(ErrorCode::kCorruptData, "became shorter"));
 }
 
+TEST(Run, OfAnEarlierVersionIsRefused) {
+  Bytes bytes(RunPage::kBytes + 88);
+  std::memcpy(bytes.data() + RunPage::kBytes, "FZILRUN1", 8);
+  EXPECT_THAT(::frazil::index::Run::FromBytes(bytes, "old run"),
+              IsError(ErrorCode::kCorruptData, "earlier version: old run"));
+}
+
 TEST(Run, WhatIsNotThereIsNotFound) {
   const TempDir folder;
   EXPECT_THAT(Run::Open(folder.Join("none")), IsError(ErrorCode::kNotFound, folder.Join("none")));
@@ -222,10 +250,13 @@ TEST(RunWriter, RefusesARowIdWhereNoneAreStored) {
   EXPECT_THAT(writer->Add({{5, 5}, 5, 5, 0}), IsError(ErrorCode::kInternal, "row id"));
 }
 
-TEST(RunWriter, RefusesWhatIsTooLargeForANarrowRun) {
+TEST(RunWriter, RefusesWhatIsTooLarge) {
   const auto writer = RunWriter::ToMemory("run", RunLayout{.has_row_ids = true});
-  EXPECT_THAT(writer->Add({{5, 5}, 1 << 24, 5, 0}), IsError(ErrorCode::kInternal, "file number 16777216"));
+  EXPECT_THAT(writer->Add({{5, 5}, (1 << 24) - 1, 5, 0}), IsError(ErrorCode::kInternal, "file number 16777215"));
+  EXPECT_THAT(writer->Add({{5, 5}, 5, 1 << 24, 0}), IsError(ErrorCode::kInternal, "position 16777216"));
   EXPECT_THAT(writer->Add({{5, 5}, 5, 5, int64_t{1} << 39}), IsError(ErrorCode::kInternal, "row id 549755813888"));
+  const auto wide = RunWriter::ToMemory("run", RunLayout{.is_wide = true});
+  EXPECT_THAT(wide->Add({{5, 5}, UINT32_MAX, 5}), IsError(ErrorCode::kInternal, "file number 4294967295"));
 }
 
 TEST(RunWriter, ARunOfNoEntriesIsNoFile) {

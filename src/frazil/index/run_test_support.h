@@ -61,9 +61,11 @@ enum class Hashes {
   kSameHighBits,  ///< told apart by the low 32 bits alone
   kClustered,     ///< where guessing a place from the value goes wrong
   kExtremes,      ///< the smallest and the largest there are
+  kDense,         ///< as of a hundred million keys
+  kGaps,          ///< dense first, then in clusters as far from each other as those of a few thousand
 };
-inline constexpr Hashes kAllHashes[] = {Hashes::kUniform, Hashes::kFewKeys, Hashes::kSameHighBits, Hashes::kClustered,
-                                        Hashes::kExtremes};
+inline constexpr Hashes kAllHashes[] = {Hashes::kUniform,  Hashes::kFewKeys, Hashes::kSameHighBits, Hashes::kClustered,
+                                        Hashes::kExtremes, Hashes::kDense,   Hashes::kGaps};
 
 inline Hash96 RandomHash(Hashes hashes, std::mt19937_64& random) {
   switch (hashes) {
@@ -71,6 +73,9 @@ inline Hash96 RandomHash(Hashes hashes, std::mt19937_64& random) {
     case Hashes::kFewKeys: return {random() % 4 << 62, 7};
     case Hashes::kSameHighBits: return {42, static_cast<uint32_t>(random() % 1000)};
     case Hashes::kClustered: return {uint64_t{1} << (random() % 64), static_cast<uint32_t>(random() % 3)};
+    case Hashes::kDense: return {(uint64_t{1} << 60) + (random() >> 18), static_cast<uint32_t>(random())};
+    case Hashes::kGaps:
+      return {(random() % 2 == 0 ? 0 : (1 + random() % 15) << 60) + (random() >> 20), static_cast<uint32_t>(random())};
     case Hashes::kExtremes: break;
   }
   const Hash96 extremes[] = {{0, 0}, {0, 1}, {UINT64_MAX, UINT32_MAX - 1}, {UINT64_MAX, UINT32_MAX}, {random(), 0}};

@@ -70,15 +70,37 @@ bool IsBelow(const Entry& a, const Entry& b) {
 }  // namespace
 
 class RunWriter::Impl {
+  static constexpr size_t kMaxWaiting = 1024;
+
  public:
-  Impl(std::unique_ptr<RunSink> sink, RunLayout layout) : sink_(std::move(sink)) { footer_.layout = layout; }
+  Impl(std::unique_ptr<RunSink> sink, RunLayout layout) : sink_(std::move(sink)) {
+    footer_.layout = layout;
+    waiting_.reserve(kMaxWaiting);
+  }
 
   void AddFilter(int64_t max_entries, uint64_t smallest, uint64_t largest) {
     filter_.emplace(max_entries, smallest, largest);
   }
 
   Status Add(std::span<const Entry> entries) {
-    return WithLayout(footer_.layout, [&]<RunLayout kLayout>() { return AddEntries<kLayout>(entries); });
+    for (const Entry& entry : entries) {
+      if (entry.hash.high <= last_.hash.high && footer_.num_entries > 0) [[unlikely]] {
+        if (IsBelow(entry, last_)) return Fail(ErrorCode::kInternal, "entries of an index run are out of order");
+        if (!IsBelow(last_, entry)) continue;
+      }
+      if (!footer_.layout.Holds(entry)) [[unlikely]] {
+        return Fail(ErrorCode::kInternal, "an index run has no room for file number {}, position {} with row id {}",
+                    entry.file, entry.position, entry.row_id);
+      }
+      if (waiting_.size() == kMaxWaiting) FRAZIL_TRY(WritePages(false));
+      if (footer_.num_entries == 0) footer_.smallest = entry.hash;
+      waiting_.push_back(entry);
+      if (filter_) filter_->Add(entry.hash);
+      ++footer_.num_entries;
+      file_numbers_.Add(entry.file);
+      last_ = entry;
+    }
+    return {};
   }
 
   int64_t num_entries() const { return footer_.num_entries; }
@@ -86,7 +108,8 @@ class RunWriter::Impl {
   Result<std::shared_ptr<const Run>> Finish() {
     if (num_entries() == 0) return nullptr;
     footer_.largest = last_.hash;
-    FRAZIL_TRY(WithLayout(footer_.layout, [&]<RunLayout kLayout>() { return WriteEntries<kLayout>(last_.hash.high); }));
+    FRAZIL_TRY(WritePages(true));
+    footer_.num_pages = static_cast<int64_t>(fences_.size());
     if (filter_) FRAZIL_TRY(WriteFilter());
     const std::vector<FileNumber> numbers = file_numbers_.Sorted();
     footer_.num_file_numbers = static_cast<int64_t>(numbers.size());
@@ -102,41 +125,42 @@ class RunWriter::Impl {
   }
 
  private:
+  /// Of the entries that wait. The last ones go on waiting unless they are the run's: where a page is cut depends on the
+  /// fence of the next.
+  Status WritePages(bool is_end) {
+    // The first ones tell how dense the others are.
+    if (fences_.empty()) footer_.layout = footer_.layout.WithRestFor(waiting_);
+    return WithLayout(footer_.layout, [&]<RunLayout kLayout>() { return WritePagesOf<kLayout>(is_end); });
+  }
+
   template <RunLayout kLayout>
-  Status AddEntries(std::span<const Entry> entries) {
+  Status WritePagesOf(bool is_end) {
     constexpr auto kPerPage = static_cast<size_t>(kLayout.entries_per_page());
-    for (const Entry& entry : entries) {
-      if (entry.hash.high <= last_.hash.high && footer_.num_entries > 0) [[unlikely]] {
-        if (IsBelow(entry, last_)) return Fail(ErrorCode::kInternal, "entries of an index run are out of order");
-        if (!IsBelow(last_, entry)) continue;
+    static_assert(kPerPage < kMaxWaiting);
+    std::span<const Entry> rest(waiting_);
+    while (!rest.empty()) {
+      const uint64_t fence = rest.front().hash.high;
+      std::span<const Entry> page = rest.first(std::min(rest.size(), kPerPage));
+      const auto is_within = [&](const Entry& entry) { return entry.hash.high - fence <= kLayout.max_distance(); };
+      if (!is_within(page.back())) [[unlikely]] {
+        page = {page.begin(), std::partition_point(page.begin(), page.end(), is_within)};
       }
-      if (!kLayout.Holds(entry)) [[unlikely]] {
-        return Fail(ErrorCode::kInternal, "an index run has no room for file number {} with row id {}", entry.file,
-                    entry.row_id);
-      }
-      // A page is cut by its own fence and the next.
-      if (in_page_ == kPerPage) FRAZIL_TRY(WriteEntries<kLayout>(entry.hash.high));
-      if (in_page_ == 0) {
-        if (fences_.empty()) footer_.smallest = entry.hash;
-        fences_.push_back(entry.hash.high);
-      }
-      of_page_[in_page_++] = entry;
-      if (filter_) filter_->Add(entry.hash);
-      ++footer_.num_entries;
-      file_numbers_.Add(entry.file);
-      last_ = entry;
+      if (page.size() == rest.size() && !is_end) break;
+      rest = rest.subspan(page.size());
+      fences_.push_back(fence);
+      FRAZIL_TRY(WritePageOf<kLayout>(page, rest.empty() ? last_.hash.high : rest.front().hash.high));
     }
+    waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(rest.size()));
     return {};
   }
 
   template <RunLayout kLayout>
-  Status WriteEntries(uint64_t next_fence) {
-    const RunPageRange range(fences_.back(), next_fence);
-    page_ = {};
-    for (size_t slot = 0; slot < in_page_; ++slot) {
-      RunSlot<kLayout>::Write(page_.data(), slot, range, of_page_[slot]);
+  Status WritePageOf(std::span<const Entry> entries, uint64_t next_fence) {
+    const RunPageRange range(entries.front().hash.high, next_fence, kLayout.max_distance());
+    page_.fill(std::byte{0xff});  // slots that stay unused
+    for (size_t slot = 0; slot < entries.size(); ++slot) {
+      RunSlot<kLayout>::Write(page_.data(), slot, range, entries[slot]);
     }
-    in_page_ = 0;
     return WritePage();
   }
 
@@ -164,10 +188,9 @@ class RunWriter::Impl {
   std::unique_ptr<RunSink> sink_;
   RunFooter footer_;
   std::array<std::byte, RunPage::kBytes> page_;
-  std::array<Entry, size_t{RunLayout{}.entries_per_page()}> of_page_;
-  size_t in_page_ = 0;
+  std::vector<Entry> waiting_;  // for their page, in order
   Entry last_;
-  int64_t num_pages_ = 0;
+  int64_t num_pages_ = 0;  // those of the filter too
   std::vector<uint64_t> fences_;
   FileNumberSet file_numbers_;
   std::optional<RunFilterBuilder> filter_;

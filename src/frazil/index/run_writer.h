@@ -9,7 +9,8 @@
 
 namespace frazil::index {
 
-/// Writes one run: entries in ascending order go in, a durable file or a buffer comes out. One thread.
+/// Writes one run: entries in ascending order go in, a durable file or a buffer comes out. How many bytes of a hash its
+/// entries keep is chosen by how dense the first thousand are. One thread.
 class RunWriter {
  public:
   /// Into a new file (hidden and unsynced until Finish; dropping leaves nothing). Disk full: kIo of the failing call.
