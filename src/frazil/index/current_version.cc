@@ -93,7 +93,9 @@ std::optional<CurrentVersion::MergeJob> CurrentVersion::ChooseJob() {
     if (damage_.contains(shard)) continue;
     const RunList& runs = version->shards[shard];
     const std::vector<MergeCandidate> candidates = CandidatesOf(*version, runs);
-    const std::optional<MergeChoice> choice = ChooseMerge(candidates);
+    // Hashes are spread evenly.
+    const int64_t num_live = version->num_live_rows / static_cast<int64_t>(version->shards.size());
+    const std::optional<MergeChoice> choice = ChooseMerge(candidates, num_live);
     if (!choice) continue;
     const bool in_memory = candidates[choice->begin].in_memory;
     if (in_memory ? is_flushing_ : directory_ == nullptr) continue;

@@ -13,6 +13,10 @@ constexpr size_t kFanIn = 4;
 /// A run joins the newer ones while it is at most so many times as large as all of them.
 constexpr int64_t kLikeSize = 2;
 constexpr size_t kStaleShare = 4;  ///< one in four
+/// Of the oldest run's entries: when newer ones have one part of so many, it is merged with them if that many may be dead.
+constexpr int64_t kPartOfOldest = 4;
+constexpr int64_t kPartOfLive = 8;  ///< dead entries that are many
+constexpr size_t kFanInOfOldest = 3;
 constexpr size_t kSampledFiles = 256;
 /// Deleted rows whose positions a merge keeps at hand; some 256 MB at most.
 constexpr int64_t kMaxVectorRows = 100'000'000;
@@ -23,6 +27,15 @@ MergeChoice LikeSized(const std::vector<MergeCandidate>& runs, size_t begin, siz
   size_t next = begin + 1;
   while (next < end && runs[next].num_entries <= kLikeSize * sum) sum += runs[next++].num_entries;
   return {begin, next};
+}
+
+/// Whether all runs from `begin` on should become one.
+bool ShouldDropDead(const std::vector<MergeCandidate>& runs, size_t begin, int64_t num_live) {
+  if (runs.size() - begin < kFanInOfOldest) return false;
+  int64_t newer = 0;
+  for (size_t i = begin; i + 1 < runs.size(); ++i) newer += runs[i].num_entries;
+  const int64_t oldest = runs.back().num_entries;
+  return newer >= oldest / kPartOfOldest && newer + oldest - num_live >= num_live / kPartOfLive;
 }
 
 std::optional<MergeChoice> ChooseInTier(const std::vector<MergeCandidate>& runs, size_t begin, size_t end) {

@@ -35,7 +35,11 @@ struct MergeCandidate {
 /// Runs of like size are merged four at a time, so an entry is rewritten about log4(runs' sizes) times and a shard has few
 /// runs. More than `kMaxRuns` are merged even where that costs more. A run most of whose files were rewritten is rewritten
 /// alone, so that chains of row maps stay short and row maps can go.
-std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs);
+///
+/// Entries of rows that are gone lie in older runs than what took their place. Where they are many beside `num_live`
+/// entries that the shard must have, the oldest run is merged with all newer ones as soon as these have a quarter of its
+/// entries, so that an index of keys that are updated takes a quarter more than its keys at most.
+std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs, int64_t num_live);
 inline constexpr size_t kMaxRuns = 8;
 
 /// The runs of a shard as ChooseMerge() wants them.
