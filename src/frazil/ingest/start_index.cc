@@ -38,6 +38,7 @@ Result<StartedIndex> OpenStartIndex(table::Table& table, const StartIndexOptions
   index_options.seed = seed;
   index_options.executor = options.executor;
   index_options.budget = options.budget;
+  index_options.clock = &clock;
   index_options.on_notice = options.on_notice;
   index_options.on_progress = options.on_progress;
   auto opened = index::OpenKeyIndex(index_options);

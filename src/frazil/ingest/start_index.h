@@ -34,7 +34,7 @@ struct StartedIndex {
 };
 
 /// Opens the index with the table's seed. A folder that cannot be used is said, and the index is built in memory;
-/// kFenced naming the holder when another process has it.
+/// kFenced naming the holder when another process has it. `clock` must outlive the index.
 Result<StartedIndex> OpenStartIndex(table::Table& table, const StartIndexOptions& options, Clock& clock);
 
 /// Brings the index to the head. Where it begins from nothing, or nobody has ingested into the table yet
