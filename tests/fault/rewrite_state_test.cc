@@ -142,7 +142,7 @@ class Schedule {
     AddActor(turns, "compactor", 1 + Pick(2), [this](table::Table& own) { return Compact(own); });
     AddActor(turns, "expiry", Pick(2), [this](table::Table& own) { return Expire(own); });
     AddActor(turns, "orphans", Pick(2), [this](table::Table& own) { return RemoveOrphans(own); });
-    turns.Add("time", [this, num_moves = Pick(5)] {
+    turns.Add("time", [this, num_moves = Pick(9)] {
       for (int i = 0; i < num_moves; ++i) {
         Turns::Yield(kIdle);
         PassTime();
@@ -214,7 +214,7 @@ class Schedule {
   void PassTime() {
     static constexpr int64_t kMinutes[] = {1, 11, 60};
     static constexpr int64_t kHours[] = {13, 25, 96};
-    const bool is_long = MayPassDays() && Pick(2) == 0;
+    const bool is_long = MayPassDays() && Pick(4) != 0;
     const int64_t ms = is_long ? kHours[Pick(3)] * kHourMs : kMinutes[Pick(3)] * kMinuteMs;
     // The heartbeats of a machine that sleeps stop.
     const bool is_awake = Pick(2) == 0;
@@ -508,7 +508,7 @@ TEST(RewriteState, NoScheduleChangesARow) {
     EXPECT_GT(num_dropped, 0);
     EXPECT_GT(num_expired, 0);
     EXPECT_GT(num_orphans, 0);
-    EXPECT_GT(num_long_moves, count / 4);
+    EXPECT_GT(num_long_moves, count / 8);
   }
 }
 

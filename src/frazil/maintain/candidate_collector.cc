@@ -35,6 +35,8 @@ void CandidateCollector::Add(RemovalCandidate candidate) {
     settles_at_ = std::max(kFirstSettle, 2 * collected_.files.size());
   }
   const int64_t bytes = BytesOf(candidate);
+  const bool has_grown = collected_.files.size() - num_settled_ > num_settled_ / 8;
+  if (!HasRoomFor(bytes_ + bytes) && has_grown) Settle();
   if (!HasRoomFor(bytes_ + bytes)) {
     ++collected_.num_left_out;
     return;
@@ -51,6 +53,7 @@ void CandidateCollector::Settle() {
       std::unique(files.begin(), files.end(),
                   [](const RemovalCandidate& left, const RemovalCandidate& right) { return left.path == right.path; }),
       files.end());
+  num_settled_ = files.size();
   bytes_ = 0;
   for (const RemovalCandidate& file : files) bytes_ += BytesOf(file);
 }

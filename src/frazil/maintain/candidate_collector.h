@@ -33,8 +33,9 @@ class CandidateCollector {
 
   MemoryBudget* const budget_;
   CollectedCandidates collected_;
-  int64_t bytes_ = 0;  ///< of collected_.files
-  size_t settles_at_;  ///< so many files
+  int64_t bytes_ = 0;       ///< of collected_.files
+  size_t settles_at_;       ///< so many files
+  size_t num_settled_ = 0;  ///< of collected_.files: by path, each once
 };
 
 }  // namespace frazil::maintain
