@@ -107,7 +107,9 @@ class Schedule {
             std::make_shared<ReadOnceCatalog>(catalog::MakeMemoryCatalog("test", "memory:/warehouse", io_, clock_))),
         yielding_(std::make_shared<YieldingCatalog>(catalog_, [this] { return losses_ && Pick(12) == 0; })),
         table_(*index::CreateTestTable(catalog_, kName, Partitioning::kByPart,
-                                       {{"format-version", Pick(5) == 0 ? "2" : "3"}})),
+                                       {{"format-version", Pick(5) == 0 ? "2" : "3"},
+                                        // Half an hour, or ten days: machines sleep between two attempts.
+                                        {"commit.retry.total-timeout-ms", Pick(2) == 0 ? "1800000" : "864000000"}})),
         changes_(random_, clock_, *test::AddLandingSpec(table_, clock_)) {
     context_.catalogs["test"] = yielding_;
     context_.default_catalog = "test";

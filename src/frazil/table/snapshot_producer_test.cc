@@ -138,7 +138,7 @@ TEST(SnapshotProducer, MergingCanBeSwitchedOff) {
 TEST(SnapshotProducer, AnAttemptDaysLaterTakesNoManifestOver) {
   constexpr int64_t kHourMs = int64_t{3600} * 1000;
   for (const int64_t hours : {1, 80}) {
-    TestTable test;
+    TestTable test({{"commit.retry.total-timeout-ms", "864000000"}});  // ten days, instead of half an hour
     ASSERT_THAT(Append(test, {DataFileOf("a", 10)}), IsOk());
     Table other = test.Other();
     std::set<std::string> of_first_attempt;
