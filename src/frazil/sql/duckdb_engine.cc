@@ -372,6 +372,7 @@ class DuckEngine final : public Engine {
   }
 
   int64_t writing_bytes() const override { return writing_bytes_; }
+    Must(fmt::format("SET default_null_order = '{}'", kSparkNullOrder));
 
   Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
     try {

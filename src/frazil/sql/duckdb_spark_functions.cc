@@ -143,6 +143,13 @@ void NameSortOrder(FunctionExpression& call) {
   }
 }
 
+/// array_sort(x) -> array_sort(x, 'ASC', 'NULLS LAST'): unlike those of ORDER BY.
+void PutNullsLast(FunctionExpression& call) {
+  for (const char* order : {"ASC", "NULLS LAST"}) {
+    call.children.push_back(make_uniq<duckdb::ConstantExpression>(duckdb::Value(order)));
+  }
+}
+
 /// transform(x, (e, i) -> ...): DuckDB counts from 1.
 void RefuseIndex(const FunctionExpression& call) {
   if (call.children.size() != 2 || call.children[1]->GetExpressionClass() != duckdb::ExpressionClass::LAMBDA) return;
@@ -167,6 +174,7 @@ void TranslateCall(unique_ptr<ParsedExpression>& expression) {
   if (name == "struct") return NameByColumn(call);
   if (name == "map") return SplitPairs(call);
   if (name == "sort_array") NameSortOrder(call);
+  if (name == "array_sort" && call.children.size() == 1) PutNullsLast(call);
   if (name == "date_add") ReadDate(call);
   if (name == "transform") RefuseIndex(call);
   if (const char* duck_name = DuckName(name)) call.function_name = duck_name;

@@ -30,7 +30,8 @@ class Rewriter {
   Result<std::string> Run() {
     while (at_ < tokens_.size()) {
       FRAZIL_ASSIGN(bool done, TimeTravel());
-      if (done || FoldName() || TimeZone() || ExplainMode() || Word() || Matches() || Array() || TypedNumber())
+      if (done || FoldName() || TimeZone() || NullOrder() || ExplainMode() || Word() || Matches() || Array() ||
+          TypedNumber())
         continue;
       FRAZIL_ASSIGN(done, Bytes());
       if (done) continue;
@@ -158,6 +159,17 @@ class Rewriter {
     const bool is_local = IsWord(At(value), "local");  // the machine's, which is what DuckDB begins with
     out_ += is_local ? "RESET TimeZone" : "SET TimeZone =";
     at_ = is_local ? value + 1 : zone + 1;
+    return true;
+  }
+
+  /// At `RESET [GLOBAL | SESSION] default_null_order`: DuckDB would go back to what it begins with.
+  bool NullOrder() {
+    if (!out_.empty() || !IsWord(At(at_), "reset")) return false;
+    size_t key = Skip(at_ + 1);
+    if (IsWord(At(key), "global") || IsWord(At(key), "session")) key = Skip(key + 1);
+    if (!IsWord(At(key), "default_null_order") && !IsWord(At(key), "null_order")) return false;
+    out_ += fmt::format("SET default_null_order = '{}'", kSparkNullOrder);
+    at_ = key + 1;
     return true;
   }
 

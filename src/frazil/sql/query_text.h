@@ -16,6 +16,7 @@ namespace frazil::sql {
 ///   t [FOR] [SYSTEM_TIME|TIMESTAMP] AS OF '...'   -> t [AS a] AT (TIMESTAMP => '...')
 ///   FROM a.b.c.d                                  -> FROM "<folded>", which UnfoldName undoes
 ///   SET TIME ZONE 'x' | LOCAL                     -> SET TimeZone = 'x' | RESET TimeZone
+///   RESET default_null_order                      -> SET default_null_order = '...' (Spark's)
 ///   LEFT SEMI | ANTI JOIN, a DIV b, * EXCEPT (a)  -> SEMI | ANTI JOIN, a // b, * EXCLUDE (a)
 ///   x [NOT] RLIKE | REGEXP 'p'                    -> x <~> 'p' (spark_macros.h)
 ///   X'0102'                                       -> '\x01\x02'::BLOB
@@ -26,6 +27,9 @@ namespace frazil::sql {
 ///
 /// kInvalidArgument with line:column when a version, a time or a part of a LATERAL VIEW is missing.
 Result<std::string> RewriteQuery(std::string_view query);
+
+/// Where nulls stand by default: first, behind DESC last (DuckDB's own default is last).
+inline constexpr char kSparkNullOrder[] = "nulls_first_on_asc_last_on_desc";
 
 /// The parts of a name of four or more parts that RewriteQuery folded into one; none for other names.
 std::optional<std::vector<std::string>> UnfoldName(const std::string& name);

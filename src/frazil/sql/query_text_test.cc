@@ -123,6 +123,12 @@ TEST(QueryText, ExplainsInOneForm) {
   EXPECT_EQ(Rewrite("explain formatted select formatted from t"), "explain  select formatted from t");
 }
 
+TEST(QueryText, ResetsToSparksNullOrder) {
+  EXPECT_EQ(Rewrite("RESET default_null_order"), "SET default_null_order = 'nulls_first_on_asc_last_on_desc'");
+  EXPECT_EQ(Rewrite("reset session null_order;"), "SET default_null_order = 'nulls_first_on_asc_last_on_desc';");
+  EXPECT_EQ(Rewrite("reset threads"), "reset threads");
+}
+
 TEST(QueryText, SetsTheTimeZone) {
   EXPECT_EQ(Rewrite("SET TIME ZONE 'Europe/Berlin'"), "SET TimeZone = 'Europe/Berlin'");
   EXPECT_EQ(Rewrite("set time zone local"), "RESET TimeZone");
