@@ -131,7 +131,8 @@ struct alter_table : peg::seq<k_alter, k_table, peg::must<table_name>, peg::must
 struct purge : k_purge {};
 struct drop_table : peg::seq<k_drop, k_table, peg::opt<if_exists>, peg::must<table_name>, peg::opt<purge>> {};
 
-// Keys with a dot are Spark's; others are DuckDB's settings, except that DuckDB has no way to show one or all.
+// Keys with a dot are Spark's; others are DuckDB's settings, except that DuckDB has no way to show one or all. SHOW of a name
+// may as well mean a table.
 struct setting_key_text : peg::list<peg::seq<name_start, peg::star<peg::sor<name_part, peg::one<'-'>>>>, peg::one<'.'>> {};
 struct dotted_key : peg::seq<peg::at<peg::seq<plain_name, peg::one<'.'>>>, setting_key_text, skip> {};
 struct setting_value : peg::plus<peg::not_at<peg::seq<peg::opt<symbol<';'>>, peg::eof>>, peg::any> {};
@@ -140,14 +141,16 @@ struct end : peg::seq<peg::opt<symbol<';'>>, peg::eof> {};
 struct minus_v : peg::seq<peg::string<'-', 'v'>, skip> {};
 struct show_settings : peg::seq<k_set, peg::opt<minus_v>, peg::at<end>> {};
 struct show_setting : peg::seq<k_set, setting_key_text, skip, peg::at<end>> {};
+struct named_setting : peg::seq<k_show, peg::not_at<k_views>, setting_key_text, skip, peg::at<end>> {};
+struct show_time_zone : peg::seq<k_show, keyword<TAO_PEGTL_ISTRING("time")>, keyword<TAO_PEGTL_ISTRING("zone")>, peg::at<end>> {};
 struct reset_settings : peg::seq<k_reset, peg::at<end>> {};
 struct reset_setting : peg::seq<k_reset, dotted_key> {};
 
 struct statement_rule
     : peg::sor<alter_table, create_namespace, drop_namespace, set_namespace_properties, drop_table, show_namespaces,
                show_tables, show_create_table, show_properties, show_columns, show_partitions, describe_namespace,
-               describe_history, describe_table, use_namespace, set_setting, show_settings, show_setting, reset_settings,
-               reset_setting> {};
+               describe_history, describe_table, use_namespace, set_setting, show_settings, show_setting, named_setting,
+               show_time_zone, reset_settings, reset_setting> {};
 struct whole_statement : peg::seq<skip, statement_rule, peg::opt<symbol<';'>>, peg::must<peg::eof>> {};
 
 template <typename Rule>
@@ -162,7 +165,8 @@ using Selected = peg::parse_tree::selector<
         // statements
         alter_table, create_namespace, drop_namespace, set_namespace_properties, drop_table, show_namespaces, show_tables,
         show_create_table, show_properties, show_columns, show_partitions, describe_namespace, describe_history,
-        describe_table, use_namespace, set_setting, show_settings, show_setting, reset_settings, reset_setting,
+        describe_table, use_namespace, set_setting, show_settings, show_setting, named_setting, show_time_zone,
+        reset_settings, reset_setting,
         // actions
         add_columns, add_partition, replace_columns, drop_columns, drop_partition, identifier_fields, drop_ref, rename_column, rename_table,
         replace_partition, replace_ref, create_ref, write_order, set_properties, unset_properties, set_location,

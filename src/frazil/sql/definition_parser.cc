@@ -85,6 +85,10 @@ class DefinitionReader {
     }
     if (node.is_type<show_settings>()) return statement::ShowSettings{};
     if (node.is_type<show_setting>()) return statement::ShowSettings{Child<setting_key_text>(node)->string()};
+    if (node.is_type<named_setting>()) {
+      return statement::ShowSettings{Child<setting_key_text>(node)->string(), /*may_be_table=*/true};
+    }
+    if (node.is_type<show_time_zone>()) return statement::ShowSettings{"TimeZone"};
     if (node.is_type<reset_settings>()) return statement::ResetSettings{};
     return statement::ResetSettings{Child<setting_key_text>(node)->string()};
   }

@@ -208,9 +208,10 @@ struct SetSetting {
   std::string key;
   std::string value;
 };
-/// SET, SET key: shows settings.
+/// SET, SET key, SHOW key: shows settings.
 struct ShowSettings {
-  std::string key;  ///< empty: all
+  std::string key;            ///< empty: all
+  bool may_be_table = false;  ///< SHOW key: a table of that name goes before a setting
 };
 struct ResetSettings {
   std::string key;  ///< empty: all

@@ -51,6 +51,7 @@
 #include "frazil/sql/token.h"
 
 namespace frazil::sql {
+#include "frazil/sql/type_text.h"
 
 namespace {
 
@@ -368,7 +369,13 @@ class DuckEngine final : public Engine {
   Result<std::unique_ptr<QueryResult>> Run(const std::string& query) override { return RunWithout(0, query); }
 
   Result<std::unique_ptr<QueryResult>> RunToWrite(const std::string& query) override {
-    return RunWithout(kRoomPerWritingByte * writing_bytes_, query);
+    return RunWithout(kRoomPerWritingByte * writing_bytes_, query, NanoZones::kLeftOut);
+  }
+
+  Result<std::unique_ptr<QueryResult>> ShowSetting(const std::string& key) override {
+    // Queries have less memory than was asked for while caches have some of it.
+    const int64_t room = budget_ == nullptr ? 0 : -budget_->used_bytes();
+    return RunWithout(room, fmt::format("SELECT {0} AS key, current_setting({0})::VARCHAR AS value", QuotedText(key)));
   }
 
   int64_t writing_bytes() const override { return writing_bytes_; }

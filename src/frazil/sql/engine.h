@@ -45,6 +45,8 @@ class Engine {
   virtual Result<std::unique_ptr<QueryResult>> RunToWrite(const std::string& query) = 0;
   /// What the row groups that are open may take together while RunToWrite() gives rows.
   virtual int64_t writing_bytes() const = 0;
+  /// The row (key, value) of one of DuckDB's settings, as it was asked for. Fails when there is no such setting.
+  virtual Result<std::unique_ptr<QueryResult>> ShowSetting(const std::string& key) = 0;
   /// A predicate over the columns of `schema` as filters on files understand it: true for at least every row for which
   /// the text is true. kInvalidArgument naming what is wrong with the text.
   virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) = 0;

@@ -169,17 +169,27 @@ class Session::Impl {
     return MessageResult("");
   }
   AnyResult RunOurs(const statement::ShowSettings& show) {
-    // A word without a dot is a setting of DuckDB.
-    if (!show.key.empty() && show.key.find('.') == std::string::npos) {
-      return engine_->Run(
-          fmt::format("SELECT {0} AS key, current_setting({0})::VARCHAR AS value", QuotedText(show.key)));
+    const bool is_dotted = show.key.find('.') != std::string::npos;
+    if (show.may_be_table) {
+      FRAZIL_ASSIGN(const bool is_table, IsTable(show.key));
+      const bool is_unset = is_dotted && !settings_.Find(show.key) && !DefaultOf(show.key);
+      if (is_table || is_unset) return ShowColumns(show.key);
+    }
+    if (show.key == kTimeZoneSetting) {
+      return engine_->Run(fmt::format("SELECT {} AS key, current_setting('TimeZone') AS value", QuotedText(show.key)));
+    }
+    if (!show.key.empty() && !is_dotted) {
+      auto shown = engine_->ShowSetting(show.key);
+      if (!shown && show.may_be_table) return ShowColumns(show.key);
+      return shown;
     }
     MadeUpTable table;
     for (const char* name : {"key", "value"}) {
       table.columns.push_back({spec::FieldId(0), name, false, spec::Type::Primitive(spec::TypeId::kString)});
     }
     if (!show.key.empty()) {
-      table.rows.push_back({TextDatum(show.key), TextDatum(settings_.Find(show.key).value_or("<undefined>"))});
+      table.rows.push_back({TextDatum(show.key),
+                            TextDatum(settings_.Find(show.key).value_or(DefaultOf(show.key).value_or("<undefined>")))});
     } else {
       for (const auto& [key, value] : settings_.all()) table.rows.push_back({TextDatum(key), TextDatum(value)});
     }
@@ -188,6 +198,27 @@ class Session::Impl {
   AnyResult RunOurs(statement::CreateTable create) {
     for (ColumnDefinition& column : create.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
     return Run(create, resolver_);
+  }
+  /// Of a setting that is followed; none: of others.
+  static std::optional<std::string> DefaultOf(const std::string& key) {
+    if (key == kTimeZoneSetting) return "UTC";
+    return key == kOverwriteModeSetting ? std::optional<std::string>("static") : std::nullopt;
+  }
+  AnyResult ShowColumns(const std::string& table) {
+    FRAZIL_ASSIGN(const std::string query, RewriteQuery("SHOW " + table));
+    return engine_->Run(query);
+  }
+  Result<bool> IsTable(const std::string& dotted) {
+    NameParts parts(1);
+    for (const char letter : dotted) {
+      if (letter == '.') {
+        parts.emplace_back();
+      } else {
+        parts.back() += letter;
+      }
+    }
+    FRAZIL_ASSIGN(const auto found, resolver_.TryFind(parts));
+    return found.has_value();
   }
   AnyResult RunOurs(statement::AddColumns add) {
     for (auto& column : add.columns) {
