@@ -49,11 +49,17 @@ duckdb::BindInfo ScanBindInfo(const optional_ptr<duckdb::FunctionData> data) {
 /// What EXPLAIN shows of a scan.
 duckdb::InsertionOrderPreservingMap<std::string> ScanToString(duckdb::TableFunctionToStringInput& input) {
   duckdb::InsertionOrderPreservingMap<std::string> shown;
-  const auto& list = input.bind_data->Cast<duckdb::MultiFileBindData>().file_list->Cast<ScanFileList>();
+  const auto& bind_data = input.bind_data->Cast<duckdb::MultiFileBindData>();
+  const auto& list = bind_data.file_list->Cast<ScanFileList>();
+  // To explain a query DuckDB renders its plan before it pushes filters too, for a form of EXPLAIN that nobody asked for.
+  if (!list.is_planned()) return shown;
   const table::ScanPlan& plan = list.plan();
-  size_t num_vectors = 0, num_with_equality = 0;
+  size_t num_vectors = 0, num_with_positions = 0, num_with_equality = 0;
+  int64_t num_deleted = 0;
   for (const table::FileScanTask& task : plan.tasks) {
     num_vectors += task.deletes.vector != nullptr;
+    if (task.deletes.vector != nullptr) num_deleted += task.deletes.vector->file.record_count;
+    num_with_positions += !task.deletes.position_deletes.empty();
     num_with_equality += !task.deletes.equality_deletes.empty();
   }
   shown["Table"] = list.pinned().table->name().ToString();
@@ -67,7 +73,13 @@ duckdb::InsertionOrderPreservingMap<std::string> ScanToString(duckdb::TableFunct
   }
   shown["Files"] = fmt::format("{} ({} pruned)", plan.tasks.size(), plan.counts.skipped_files);
   shown["Manifests"] = fmt::format("{} ({} pruned)", plan.counts.total_manifests, plan.counts.skipped_manifests);
+  if (const auto& row_groups = bind_data.multi_file_reader->Cast<TableReader>().row_groups()) {
+    if (row_groups->num_files > 0) shown["Row groups"] = row_groups->ToString();
+    if (row_groups->first_error) shown["Unread footer"] = row_groups->first_error->ToString();
+  }
   shown["Vectors"] = std::to_string(num_vectors);
+  if (num_vectors > 0) shown["Deleted by vectors"] = fmt::format("{} row{}", num_deleted, num_deleted == 1 ? "" : "s");
+  if (num_with_positions > 0) shown["Files with position deletes"] = std::to_string(num_with_positions);
   if (num_with_equality > 0) shown["Files with equality deletes"] = std::to_string(num_with_equality);
   return shown;
 }

@@ -3,11 +3,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "duckdb/catalog/catalog_entry/table_catalog_entry.hpp"
 #include "duckdb/common/multi_file/multi_file_reader.hpp"
 #include "frazil/sql/duckdb_scan.h"
+#include "frazil/sql/row_group_counts.h"
 #include "frazil/sql/scan_file_list.h"
 
 namespace frazil::sql {
@@ -19,6 +21,9 @@ class TableReader final : public duckdb::MultiFileReader {
   /// `entry` outlives the reader.
   TableReader(std::shared_ptr<const PinnedTable> pinned, duckdb::TableCatalogEntry& entry);
   duckdb::TableCatalogEntry& entry() const { return entry_; }
+  /// What EXPLAIN shows of row groups; none: they were not counted. Set while the query is planned.
+  const std::optional<RowGroupCounts>& row_groups() const { return row_groups_; }
+  void SetRowGroups(RowGroupCounts counts) { row_groups_ = std::move(counts); }
   duckdb::unique_ptr<MultiFileReader> Copy() const override;
 
   duckdb::shared_ptr<duckdb::MultiFileList> CreateFileList(duckdb::ClientContext& context,
@@ -107,6 +112,7 @@ class TableReader final : public duckdb::MultiFileReader {
   const std::shared_ptr<const PinnedTable> pinned_;
   duckdb::TableCatalogEntry& entry_;
   OpenFiles open_files_;
+  std::optional<RowGroupCounts> row_groups_;
 };
 
 }  // namespace frazil::sql

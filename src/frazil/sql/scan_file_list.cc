@@ -36,6 +36,11 @@ const table::ScanPlan& ScanFileList::plan() const {
   return *plan_;
 }
 
+bool ScanFileList::is_planned() const {
+  std::lock_guard lock(mutex_);
+  return plan_ != nullptr;
+}
+
 KeyLookup* ScanFileList::key_lookup() const {
   plan();
   std::lock_guard lock(mutex_);

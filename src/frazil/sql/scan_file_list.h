@@ -41,6 +41,7 @@ class ScanFileList final : public duckdb::MultiFileList {
   const expr::ExpressionPtr& filter() const { return filter_; }
   /// Throws what planning fails with (duckdb_error.h).
   const table::ScanPlan& plan() const;
+  bool is_planned() const;
   /// Null: files are scanned. Otherwise the rows of the plan's files; what the filter does not say of them is for DuckDB.
   KeyLookup* key_lookup() const;
   /// Deleted positions of one of the plan's files, of deletes of all kinds.
