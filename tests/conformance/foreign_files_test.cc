@@ -356,7 +356,7 @@ TEST(ParquetFiles, KeepNanosecondsOfInstantsInAnySessionZone) {
   ASSERT_THAT(ForeignTable::Query(**session, "SET TimeZone = 'Asia/Tokyo'"), IsOk());
   EXPECT_THAT(ForeignTable::Query(
                   **session, "SELECT id, \"at\", s.\"at\" FROM t WHERE \"at\" > TIMESTAMP_NS '1970-01-01 00:00:00'"),
-              IsOkAnd(ElementsAre("1|1970-01-01 00:00:00.000000001|2026-01-01 00:00:00.123456789")));
+              IsOkAnd(ElementsAre("1|1970-01-01 09:00:00.000000001+09|2026-01-01 09:00:00.123456789+09")));
 }
 
 TEST(ParquetFiles, OfTheOtherZoneReadTheSameInAnySessionZone) {

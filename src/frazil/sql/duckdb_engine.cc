@@ -40,6 +40,8 @@
 #include "frazil/sql/duckdb_file_system.h"
 #include "frazil/sql/duckdb_metadata_answer.h"
 #include "frazil/sql/duckdb_predicate.h"
+#include "frazil/sql/duckdb_result_columns.h"
+#include "frazil/sql/duckdb_row_groups.h"
 #include "frazil/sql/duckdb_spark_functions.h"
 #include "frazil/sql/duckdb_text_comparison.h"
 #include "frazil/sql/duckdb_value.h"
@@ -204,7 +206,8 @@ class EngineResult final : public QueryResult {
   using Explain = std::function<Error(const duckdb::ErrorData&)>;
 
   /// `explain` says what an error means that comes while rows are read; it is not asked once `open` is closed.
-  static Result<std::unique_ptr<QueryResult>> Make(const std::shared_ptr<OpenRows>& open, Explain explain) {
+  static Result<std::unique_ptr<QueryResult>> Make(const std::shared_ptr<OpenRows>& open,
+                                                   const ResultColumnTypes& column_types, Explain explain) {
     auto result = std::unique_ptr<EngineResult>(new EngineResult);
     auto& rows = open->rows;
     result->explain_ = std::move(explain);
@@ -227,6 +230,7 @@ class EngineResult final : public QueryResult {
     auto imported = arrow::ImportSchema(&schema);
     if (!imported.ok()) return tl::unexpected<Error>(ArrowError(imported.status()));
     result->schema_ = *imported;
+    if (column_types.with_zones.size() == rows->names.size()) result->PutZones(column_types, *rows);
     result->open_ = open;
     return result;
   }
@@ -264,6 +268,18 @@ class EngineResult final : public QueryResult {
 
  private:
   EngineResult() = default;
+
+  void PutZones(const ResultColumnTypes& column_types, const duckdb::QueryResult& rows) {
+    arrow::FieldVector fields;
+    for (int i = 0; i < schema_->num_fields(); ++i) {
+      const auto& field = schema_->field(i);
+      const auto& type = column_types.with_zones[static_cast<size_t>(i)];
+      if (type && type->is_primitive()) columns_[static_cast<size_t>(i)].type = kNanosWithZone;
+      fields.push_back(type ? field->WithType(WithZones(field->type(), *type, rows.client_properties.time_zone))
+                            : field);
+    }
+    schema_ = arrow::schema(std::move(fields));
+  }
 
   /// What Fetch() would do first. When a thread fails DuckDB interrupts the others, and Fetch() that sees this before the
   /// failure ends the query, the failure with it, and tells of a cancel. From here the query is still there to be asked.
@@ -343,6 +359,8 @@ class DuckEngine final : public Engine {
     config.SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
     config.SetOptionByName("autoload_known_extensions", duckdb::Value::BOOLEAN(false));
     duckdb::OptimizerExtension::Register(config, MetadataAnswers());
+    duckdb::OptimizerExtension::Register(config, NotingResultColumns(column_types_));
+    duckdb::OptimizerExtension::Register(config, RowGroupCounting());  // behind it: of the scans that are left
     duckdb::StorageExtension::Register(config, "frazil", MakeStorageExtension(resolver));
     database_ = std::make_unique<duckdb::DuckDB>(nullptr, &config);
     std::map<std::string, std::shared_ptr<io::FileIO>> stores;
@@ -418,7 +436,11 @@ class DuckEngine final : public Engine {
 
  private:
   /// Runs a query that leaves `room` bytes of the engine's memory to others.
-  Result<std::unique_ptr<QueryResult>> RunWithout(int64_t room, const std::string& query) {
+  /// Whether timestamptz_ns columns of the result have a zone, for people, or are as DuckDB has them, for data files.
+  enum class NanoZones { kShown, kLeftOut };
+
+  Result<std::unique_ptr<QueryResult>> RunWithout(int64_t room, const std::string& query,
+                                                  NanoZones zones = NanoZones::kShown) {
     CloseOpenRows();
     {
       const std::lock_guard lock(interrupt_mutex_);
@@ -426,6 +448,7 @@ class DuckEngine final : public Engine {
     }
     try {
       LimitMemory(room);
+      column_types_->with_zones.clear();
       for (const auto& [name, catalog] : resolver_.catalogs()) {
         // What a failed statement left behind must not be seen by this one.
         WithTransaction([&, catalog_name = name] { ForgetBoundTables(*connection_->context, catalog_name); });
@@ -446,9 +469,11 @@ class DuckEngine final : public Engine {
       auto open = std::make_shared<OpenRows>();
       open->rows = std::move(rows);
       open_ = open;
-      return EngineResult::Make(open, [this, query, tables = resolver_.PinnedText()](const duckdb::ErrorData& error) {
-        return ErrorOf(error, query, tables);
-      });
+      if (zones == NanoZones::kLeftOut) column_types_->with_zones.clear();
+      return EngineResult::Make(open, *column_types_,
+                                [this, query, tables = resolver_.PinnedText()](const duckdb::ErrorData& error) {
+                                  return ErrorOf(error, query, tables);
+                                });
     } catch (const std::exception& exception) {
       return Failed(duckdb::ErrorData(exception), query);
     }
@@ -544,6 +569,7 @@ class DuckEngine final : public Engine {
   int64_t asked_bytes_ = 0;  ///< the limit that --memory-limit or the last SET memory_limit gave DuckDB
   int64_t given_bytes_ = 0;  ///< and what it has of that now
   std::unique_ptr<duckdb::DuckDB> database_;
+  const duckdb::shared_ptr<ResultColumnTypes> column_types_ = duckdb::make_shared_ptr<ResultColumnTypes>();
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;
   std::mutex interrupt_mutex_;

@@ -10,6 +10,9 @@
 
 namespace frazil::sql {
 
+/// ResultColumn::type of a column that DuckDB takes for timestamp_ns, though its table says timestamptz_ns.
+inline constexpr char kNanosWithZone[] = "timestamp_ns with time zone";
+
 struct ResultColumn {
   std::string name;
   std::string type;  ///< SQL spelling, e.g. "bigint", "decimal(9,2)"

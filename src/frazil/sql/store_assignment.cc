@@ -70,8 +70,9 @@ std::string Quoted(const std::string& text) {
 
 }  // namespace
 
-Result<std::string> StoreAs(const spec::Field& column, const std::string& value, const std::string& from,
+Result<std::string> StoreAs(const spec::Field& column, const std::string& value, const std::string& source_type,
                             const std::string& table) {
+  const std::string from = source_type == kNanosWithZone ? "timestamp_ns" : source_type;
   auto cast_type = SqlCastType(column.type);
   if (!cast_type) {
     return Fail(ErrorCode::kNotSupported, "columns of type {} cannot be written yet: {} of {}", column.type.ToString(),
