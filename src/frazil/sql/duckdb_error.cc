@@ -102,7 +102,9 @@ Error FromDuckError(const duckdb::ErrorData& error, const std::string& query, co
     std::string extension = Between(message, "Extension \"", ".duckdb_extension");
     extension = extension.substr(extension.rfind('/') + 1);
     return Error(ErrorCode::kNotSupported, "DuckDB's extension is not part of this program: " + extension)
-        .WithHint(fmt::format("where DuckDB's server can be reached, INSTALL {} fetches it", extension));
+        .WithHint(fmt::format(
+            "once: INSTALL {0} fetches it from DuckDB's server, INSTALL '.../{0}.duckdb_extension' takes a file",
+            extension));
   }
   if (error.Type() == ExceptionType::PARSER || error.Type() == ExceptionType::SYNTAX) {
     message += PlaceText(error, query);
