@@ -106,7 +106,7 @@ class Caller {
     context.default_catalog = catalog;
     context.default_namespace = resolver_.current_namespace();
     context.parse_predicate = [this](const spec::Schema& schema, const std::string& predicate) {
-      return engine_.TranslatePredicate(schema, predicate);
+      return engine_.TranslatePredicate(schema, predicate, "t");
     };
     context.read_file_list = [this](const std::string& name) { return ReadFileList(engine_, name); };
     return procedure.Run(context, arguments);

@@ -1,3 +1,4 @@
+#include "frazil/sql/create_table_as.h"
 #include "frazil/base/version.h"
 #include "frazil/spec/table_metadata_builder.h"
 #include "frazil/sql/column_values.h"
@@ -227,28 +228,41 @@ AnyResult CreateWithRows(const statement::CreateTableAs& create, const statement
 
 }  // namespace
 
-AnyResult Run(const statement::CreateTableAs& create, NameResolver& resolver, Engine& engine) {
-  FRAZIL_ASSIGN(const auto existing, resolver.TryFind(create.table.name));
-  FRAZIL_ASSIGN(const TableReference place, resolver.Place(create.table.name));
-  if (existing && create.table.if_not_exists) return MessageResult("table exists already: " + place.ToString());
+Result<TableToCreate> FindTableToCreate(const statement::CreateTableAs& create, NameResolver& resolver,
+                                        Engine& engine) {
+  TableToCreate found;
+  FRAZIL_ASSIGN(found.existing, resolver.TryFind(create.table.name));
+  FRAZIL_ASSIGN(found.place, resolver.Place(create.table.name));
+  const auto& existing = found.existing;
+  found.is_there = existing && create.table.if_not_exists;
+  if (found.is_there) return found;
   if (existing && !create.may_replace) {
-    return Fail(ErrorCode::kAlreadyExists, "table exists already: {}", place.ToString());
+    return Fail(ErrorCode::kAlreadyExists, "table exists already: {}", found.place.ToString());
   }
   if (!existing && !create.may_create) return tl::unexpected<Error>(resolver.Find(create.table.name).error());
   if (existing && (!existing->metadata_table.empty() || existing->version)) {
     return Fail(ErrorCode::kInvalidArgument, "not a table that can be replaced: {}", NameText(create.table.name));
   }
-  statement::CreateTable definition = create.table;
+  found.definition = create.table;
   if (!create.query.empty()) {
-    if (!definition.columns.empty()) {
+    if (!found.definition.columns.empty()) {
       return Fail(ErrorCode::kInvalidArgument, "the query gives the columns, none can be defined: {}",
-                  place.ToString());
+                  found.place.ToString());
     }
     FRAZIL_ASSIGN(const std::string probe, RewriteQuery(fmt::format("SELECT * FROM ({}\n) LIMIT 0", create.query)));
     FRAZIL_ASSIGN(auto rows, engine.Run(probe));
-    FRAZIL_ASSIGN(definition.columns, DefinitionsOf(*rows));
+    FRAZIL_ASSIGN(found.definition.columns, DefinitionsOf(*rows));
   }
-  if (definition.columns.empty()) return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", place.ToString());
+  if (found.definition.columns.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "table needs columns: {}", found.place.ToString());
+  }
+  return found;
+}
+
+AnyResult Run(const statement::CreateTableAs& create, NameResolver& resolver, Engine& engine) {
+  FRAZIL_ASSIGN(const TableToCreate found, FindTableToCreate(create, resolver, engine));
+  const auto& [place, existing, is_there, definition] = found;
+  if (is_there) return MessageResult("table exists already: " + place.ToString());
   if (!existing && create.query.empty()) return Run(definition, resolver);
   if (!existing) return CreateWithRows(create, definition, place, resolver, engine);
   FRAZIL_ASSIGN(const spec::CreateTableRequest request, CreateRequestOf(definition));

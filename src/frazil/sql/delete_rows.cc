@@ -3,6 +3,7 @@
 #include "frazil/sql/remove_files.h"
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/row_level_change.h"
+#include "frazil/sql/row_level_query.h"
 #include "frazil/table/scan_planner.h"
 
 namespace frazil::sql {
@@ -20,6 +21,12 @@ std::string DeletedText(int64_t num_rows, int64_t num_whole_files, const WriteTa
 
 }  // namespace
 
+RowLevelQuery QueryOf(const statement::Delete& remove, const WriteTarget& target) {
+  return {fmt::format("SELECT {0}_file, {0}_pos, {0}_row_id, {1} FROM {2} WHERE ({3}\n)",
+                      target.Qualifier(remove.alias), static_cast<int32_t>(RowAction::kDelete),
+                      target.FromText(remove.alias), remove.condition)};
+}
+
 Result<std::unique_ptr<QueryResult>> Run(const statement::Delete& remove, NameResolver& resolver, Engine& engine) {
   FRAZIL_ASSIGN(const WriteTarget target, WriteTarget::Find(remove.table, resolver));
   if (remove.condition.empty()) {
@@ -27,11 +34,7 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Delete& remove, NameRe
     return MessageResult(DeletedText(removed.num_rows, removed.num_files, target));
   }
   FRAZIL_TRY(target.CheckRowColumns());
-  auto make = [&](const table::Table&) -> Result<RowLevelQuery> {
-    return RowLevelQuery{fmt::format("SELECT {0}_file, {0}_pos, {0}_row_id, {1} FROM {2} WHERE ({3}\n)",
-                                     target.Qualifier(remove.alias), static_cast<int32_t>(RowAction::kDelete),
-                                     target.FromText(remove.alias), remove.condition)};
-  };
+  auto make = [&](const table::Table&) -> Result<RowLevelQuery> { return QueryOf(remove, target); };
   RowLevelChange change(target, resolver, engine,
                         {.statement = "DELETE",
                          .properties = kDeleteProperties,

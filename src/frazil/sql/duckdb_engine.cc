@@ -51,9 +51,9 @@
 #include "frazil/sql/session.h"
 #include "frazil/sql/spark_macros.h"
 #include "frazil/sql/token.h"
+#include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
-#include "frazil/sql/type_text.h"
 
 namespace {
 
@@ -372,6 +372,7 @@ class DuckEngine final : public Engine {
       Must("ATTACH '' AS " + QuoteName(name) + " (TYPE frazil)");
     }
     Must("SET TimeZone = 'UTC'");
+    Must(fmt::format("SET default_null_order = '{}'", kSparkNullOrder));
     Must(SparkMacros());
     if (on_written_) {
       // Counts; what is shown is up to who watches.
@@ -397,7 +398,6 @@ class DuckEngine final : public Engine {
   }
 
   int64_t writing_bytes() const override { return writing_bytes_; }
-    Must(fmt::format("SET default_null_order = '{}'", kSparkNullOrder));
 
   Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
     try {
@@ -412,10 +412,11 @@ class DuckEngine final : public Engine {
     }
   }
 
-  Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) override {
+  Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate,
+                                                 const std::string& table) override {
     CloseOpenRows();
     try {
-      return TranslatePredicateText(*connection_, schema, predicate);
+      return TranslatePredicateText(*connection_, schema, predicate, table);
     } catch (const std::exception& exception) {
       return tl::unexpected<Error>(FromDuckError(duckdb::ErrorData(exception), "", ""));
     }
@@ -435,10 +436,10 @@ class DuckEngine final : public Engine {
   }
 
  private:
-  /// Runs a query that leaves `room` bytes of the engine's memory to others.
   /// Whether timestamptz_ns columns of the result have a zone, for people, or are as DuckDB has them, for data files.
   enum class NanoZones { kShown, kLeftOut };
 
+  /// Runs a query that leaves `room` bytes of the engine's memory to others.
   Result<std::unique_ptr<QueryResult>> RunWithout(int64_t room, const std::string& query,
                                                   NanoZones zones = NanoZones::kShown) {
     CloseOpenRows();
@@ -447,8 +448,8 @@ class DuckEngine final : public Engine {
       is_interrupt_asked_ = false;
     }
     try {
-      LimitMemory(room);
       column_types_->with_zones.clear();
+      LimitMemory(room);
       for (const auto& [name, catalog] : resolver_.catalogs()) {
         // What a failed statement left behind must not be seen by this one.
         WithTransaction([&, catalog_name = name] { ForgetBoundTables(*connection_->context, catalog_name); });
@@ -568,8 +569,8 @@ class DuckEngine final : public Engine {
   const int64_t writing_bytes_;
   int64_t asked_bytes_ = 0;  ///< the limit that --memory-limit or the last SET memory_limit gave DuckDB
   int64_t given_bytes_ = 0;  ///< and what it has of that now
-  std::unique_ptr<duckdb::DuckDB> database_;
   const duckdb::shared_ptr<ResultColumnTypes> column_types_ = duckdb::make_shared_ptr<ResultColumnTypes>();
+  std::unique_ptr<duckdb::DuckDB> database_;
   std::unique_ptr<duckdb::Connection> connection_;
   std::weak_ptr<OpenRows> open_;
   std::mutex interrupt_mutex_;

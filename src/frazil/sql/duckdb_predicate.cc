@@ -54,10 +54,10 @@ const duckdb::LogicalFilter* FindFilter(const duckdb::LogicalOperator& plan) {
 }  // namespace
 
 expr::ExpressionPtr TranslatePredicateText(duckdb::Connection& connection, const spec::Schema& schema,
-                                           const std::string& predicate) {
+                                           const std::string& predicate, const std::string& table) {
   const std::string condition = ValueOrThrow(RewriteQuery(WithTextsInSingleQuotes(predicate, schema)));
-  auto statements =
-      connection.ExtractStatements("SELECT 1 FROM (" + ColumnsAsQuery(schema) + ") AS t WHERE (" + condition + "\n)");
+  auto statements = connection.ExtractStatements("SELECT 1 FROM (" + ColumnsAsQuery(schema) + ") AS " +
+                                                 QuoteName(table) + " WHERE (" + condition + "\n)");
   if (statements.size() != 1 || statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) {
     ThrowError(Error(ErrorCode::kInvalidArgument, "not a predicate: " + predicate));
   }

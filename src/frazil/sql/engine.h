@@ -48,8 +48,9 @@ class Engine {
   /// The row (key, value) of one of DuckDB's settings, as it was asked for. Fails when there is no such setting.
   virtual Result<std::unique_ptr<QueryResult>> ShowSetting(const std::string& key) = 0;
   /// A predicate over the columns of `schema` as filters on files understand it: true for at least every row for which
-  /// the text is true. kInvalidArgument naming what is wrong with the text.
-  virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate) = 0;
+  /// the text is true. Columns may be qualified by `table`. kInvalidArgument naming what is wrong with the text.
+  virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate,
+                                                         const std::string& table) = 0;
   /// Follows `USE`: where names without a namespace are looked for.
   virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
   /// Tells who watches that a statement has written so many rows of the running query's answer.

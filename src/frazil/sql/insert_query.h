@@ -20,6 +20,15 @@ struct InsertQuery {
   std::string ToString() const;
 };
 
+/// What an INSERT puts its rows in the place of.
+enum class Overwrite {
+  kNothing,
+  kEverything,
+  kPartitions,      ///< the partitions that get rows (partitionOverwriteMode=dynamic)
+  kPartitionValue,  ///< the rows of PARTITION (a = 'x')
+};
+Overwrite OverwriteOf(const statement::Insert& insert, bool replaces_partitions);
+
 /// Brings the columns of the source, by position or name, the values of PARTITION and the defaults of the rest into the
 /// table's order and types. kInvalidArgument naming the column that is unknown, missing or given twice.
 Result<InsertQuery> MakeInsertQuery(const statement::Insert& insert, const WriteTarget& target, Engine& engine);

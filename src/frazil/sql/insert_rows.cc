@@ -10,14 +10,13 @@
 #include "frazil/sql/remove_files.h"
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/row_level_change.h"
+#include "frazil/sql/row_level_query.h"
 #include "frazil/sql/store_assignment.h"
 #include "frazil/table/partition_key.h"
 #include "frazil/table/snapshot_change.h"
 
 namespace frazil::sql {
 namespace {
-
-enum class Overwrite { kNothing, kEverything, kPartitions };
 
 /// Adds the rows of a query. They are the same on every base, unless they replace rows and are made of some of them.
 class InsertChange final : public table::SnapshotChange {
@@ -128,46 +127,50 @@ class InsertChange final : public table::SnapshotChange {
 Result<int64_t> ReplaceWhere(const statement::Insert& insert, const WriteTarget& target, NameResolver& resolver,
                              Engine& engine) {
   FRAZIL_TRY(target.CheckRowColumns());
-  auto make = [&](const table::Table&) -> Result<RowLevelQuery> {
-    FRAZIL_ASSIGN(const InsertQuery rows, MakeInsertQuery(insert, target, engine));
-    std::string nulls;
-    std::string values;
-    for (const std::string& value : rows.values) {
-      nulls += ", NULL";
-      values += ", " + value;
-    }
-    const std::string of_table = target.Qualifier("");
-    return RowLevelQuery{
-        fmt::format("SELECT {0}_file, {0}_pos, {0}_row_id, CAST({1} AS INTEGER){2} FROM {3} WHERE {4} UNION ALL "
-                    "SELECT NULL, NULL, NULL, CAST({5} AS INTEGER){6} FROM {7}",
-                    of_table, static_cast<int32_t>(RowAction::kDelete), nulls, target.FromText(""),
-                    rows.partition_condition, static_cast<int32_t>(RowAction::kInsert), values, rows.from),
-        true, false};
-  };
   RowLevelChange change(target, resolver, engine,
                         {.statement = "INSERT OVERWRITE",
                          .properties = kDeleteProperties,
                          .reads_other_rows = true,
                          .is_repeatable = IsRepeatable(insert.source)},
-                        make);
+                        [&](const table::Table&) { return ReplacementQueryOf(insert, target, engine); });
   FRAZIL_ASSIGN(const RowLevelChange::Counts counts, change.Commit());
   return counts.num_inserted;
 }
 
 }  // namespace
 
+Overwrite OverwriteOf(const statement::Insert& insert, bool replaces_partitions) {
+  if (!insert.overwrite) return Overwrite::kNothing;
+  if (replaces_partitions) return Overwrite::kPartitions;
+  const bool has_value = std::any_of(insert.partition.begin(), insert.partition.end(),
+                                     [](const statement::PartitionValue& item) { return item.value.has_value(); });
+  return has_value ? Overwrite::kPartitionValue : Overwrite::kEverything;
+}
+
+Result<RowLevelQuery> ReplacementQueryOf(const statement::Insert& insert, const WriteTarget& target, Engine& engine) {
+  FRAZIL_ASSIGN(const InsertQuery rows, MakeInsertQuery(insert, target, engine));
+  std::string nulls;
+  std::string values;
+  for (const std::string& value : rows.values) {
+    nulls += ", NULL";
+    values += ", " + value;
+  }
+  return RowLevelQuery{
+      fmt::format("SELECT {0}_file, {0}_pos, {0}_row_id, CAST({1} AS INTEGER){2} FROM {3} WHERE {4} UNION ALL "
+                  "SELECT NULL, NULL, NULL, CAST({5} AS INTEGER){6} FROM {7}",
+                  target.Qualifier(""), static_cast<int32_t>(RowAction::kDelete), nulls, target.FromText(""),
+                  rows.partition_condition, static_cast<int32_t>(RowAction::kInsert), values, rows.from),
+      true, false};
+}
+
 Result<std::unique_ptr<QueryResult>> Run(const statement::Insert& insert, NameResolver& resolver, Engine& engine,
                                          bool replaces_partitions) {
   FRAZIL_ASSIGN(const WriteTarget target, WriteTarget::Find(insert.table, resolver));
-  const bool has_partition_value =
-      std::any_of(insert.partition.begin(), insert.partition.end(),
-                  [](const statement::PartitionValue& item) { return item.value.has_value(); });
+  const Overwrite overwrite = OverwriteOf(insert, replaces_partitions);
   int64_t num_rows = 0;
-  if (insert.overwrite && has_partition_value && !replaces_partitions) {
+  if (overwrite == Overwrite::kPartitionValue) {
     FRAZIL_ASSIGN(num_rows, ReplaceWhere(insert, target, resolver, engine));
   } else {
-    Overwrite overwrite = Overwrite::kNothing;
-    if (insert.overwrite) overwrite = replaces_partitions ? Overwrite::kPartitions : Overwrite::kEverything;
     InsertChange change(insert, target, resolver, engine, overwrite);
     FRAZIL_ASSIGN(num_rows, change.Commit());
   }

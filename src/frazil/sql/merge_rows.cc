@@ -5,6 +5,7 @@
 #include "frazil/sql/made_up_result.h"
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/row_level_change.h"
+#include "frazil/sql/row_level_query.h"
 #include "frazil/sql/store_assignment.h"
 #include "frazil/sql/token.h"
 
@@ -256,6 +257,10 @@ class MergeQuery {
 
 }  // namespace
 
+Result<RowLevelQuery> QueryOf(const statement::Merge& merge, const WriteTarget& target, Engine& engine) {
+  return MergeQuery(merge, target, engine).Make();
+}
+
 Result<std::unique_ptr<QueryResult>> Run(const statement::Merge& merge, NameResolver& resolver, Engine& engine) {
   FRAZIL_ASSIGN(const WriteTarget target, WriteTarget::Find(merge.table, resolver));
   FRAZIL_TRY(target.CheckRowColumns());
@@ -269,7 +274,7 @@ Result<std::unique_ptr<QueryResult>> Run(const statement::Merge& merge, NameReso
                          .properties = kMergeProperties,
                          .reads_other_rows = true,
                          .is_repeatable = IsRepeatable(text)},
-                        [&](const table::Table&) { return MergeQuery(merge, target, engine).Make(); });
+                        [&](const table::Table&) { return QueryOf(merge, target, engine); });
   FRAZIL_ASSIGN(const RowLevelChange::Counts counts, change.Commit());
   return MessageResult(fmt::format("merged into {}: {} rows updated, {} deleted, {} inserted", target.ToString(),
                                    counts.num_updated, counts.num_deleted, counts.num_inserted));

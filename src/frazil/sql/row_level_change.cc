@@ -63,10 +63,16 @@ bool IsInPast(const spec::TableMetadata& metadata, const spec::Snapshot* head, s
 
 }  // namespace
 
-bool RowLevelChange::IsCopyOnWrite(const spec::TableMetadata& metadata) const {
+bool IsCopyOnWrite(const spec::TableMetadata& metadata, const RowLevelProperties& properties) {
   // Spark's default is copy on write for every version; ours is merge on read where vectors make it cheap.
   const char* by_default = metadata.format_version >= 3 ? "merge-on-read" : "copy-on-write";
-  return spec::EqualsAnyCase(metadata.Property(options_.properties.mode, by_default), "copy-on-write");
+  return spec::EqualsAnyCase(metadata.Property(properties.mode, by_default), "copy-on-write");
+}
+
+Status CheckProperties(const spec::TableMetadata& metadata, const RowLevelProperties& properties) {
+  FRAZIL_TRY(spec::ChoiceProperty(metadata, properties.mode, {"copy-on-write", "merge-on-read"}, ""));
+  FRAZIL_TRY(spec::ChoiceProperty(metadata, properties.isolation_level, {"serializable", "snapshot"}, ""));
+  return {};
 }
 
 Status RowLevelChange::Take(const arrow::RecordBatch& batch, bool forbids_repeats, Answer& answer,
@@ -283,9 +289,7 @@ Result<bool> RowLevelChange::MergeOnRead(const table::Table& base, const table::
 }
 
 Result<table::FileChanges> RowLevelChange::Prepare(const table::Table& base, spec::SnapshotId) {
-  FRAZIL_TRY(spec::ChoiceProperty(*base.metadata(), options_.properties.mode, {"copy-on-write", "merge-on-read"}, ""));
-  FRAZIL_TRY(
-      spec::ChoiceProperty(*base.metadata(), options_.properties.isolation_level, {"serializable", "snapshot"}, ""));
+  FRAZIL_TRY(CheckProperties(*base.metadata(), options_.properties));
   const spec::Snapshot* head = target_.HeadOf(*base.metadata());
   FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));
   for (bool asks = answers_.empty() || !MayKeep(answers_.back(), base, head, live);; asks = true) {

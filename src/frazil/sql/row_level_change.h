@@ -44,6 +44,11 @@ inline constexpr RowLevelProperties kDeleteProperties{"write.delete.mode", "writ
 inline constexpr RowLevelProperties kUpdateProperties{"write.update.mode", "write.update.isolation-level"};
 inline constexpr RowLevelProperties kMergeProperties{"write.merge.mode", "write.merge.isolation-level"};
 
+/// Whether rows are changed by writing their files anew, instead of by vectors or position deletes.
+bool IsCopyOnWrite(const spec::TableMetadata& metadata, const RowLevelProperties& properties);
+/// kInvalidArgument for a property whose value is none.
+Status CheckProperties(const spec::TableMetadata& metadata, const RowLevelProperties& properties);
+
 /// A DELETE, UPDATE or MERGE of one table as a commit: the query is asked on the base, and its answer is committed by
 /// deletion vectors (merge on read) or by writing the touched files anew (copy on write).
 ///
@@ -109,7 +114,9 @@ class RowLevelChange final : public table::SnapshotChange {
                const table::LiveFiles& live) const;
   Result<bool> MergeOnRead(const table::Table& base, const table::LiveFiles& live, const Answer& answer,
                            Attempt& attempt, table::FileChanges& changes) const;
-  bool IsCopyOnWrite(const spec::TableMetadata& metadata) const;
+  bool IsCopyOnWrite(const spec::TableMetadata& metadata) const {
+    return sql::IsCopyOnWrite(metadata, options_.properties);
+  }
   void DropAllBut(int committed_attempt);
 
   const WriteTarget& target_;

@@ -8,6 +8,7 @@
 #include "frazil/sql/call.h"
 #include "frazil/sql/definition.h"
 #include "frazil/sql/engine.h"
+#include "frazil/sql/explain_write.h"
 #include "frazil/sql/made_up_result.h"
 #include "frazil/sql/name_resolver.h"
 #include "frazil/sql/query_text.h"
@@ -92,7 +93,7 @@ class Session::Impl {
   }
 
   Result<expr::ExpressionPtr> ParsePredicate(const spec::Schema& schema, const std::string& predicate) {
-    return engine_->TranslatePredicate(schema, predicate);
+    return engine_->TranslatePredicate(schema, predicate, "t");
   }
 
   void Cancel() {
@@ -108,9 +109,12 @@ class Session::Impl {
     written_.reset();
   }
 
-  AnyResult RunOurs(const statement::Insert& insert) {
-    const std::string mode = settings_.Find(kOverwriteModeSetting).value_or("static");
-    return Run(insert, resolver_, *engine_, spec::EqualsAnyCase(mode, "dynamic"));
+  bool ReplacesPartitions() const {
+    return spec::EqualsAnyCase(settings_.Find(kOverwriteModeSetting).value_or("static"), "dynamic");
+  }
+  AnyResult RunOurs(const statement::Insert& insert) { return Run(insert, resolver_, *engine_, ReplacesPartitions()); }
+  AnyResult RunOurs(const statement::ExplainWrite& explain) {
+    return Run(explain, resolver_, *engine_, ReplacesPartitions());
   }
   AnyResult RunOurs(const statement::Delete& remove) { return Run(remove, resolver_, *engine_); }
   AnyResult RunOurs(const statement::Update& update) { return Run(update, resolver_, *engine_); }
@@ -195,10 +199,6 @@ class Session::Impl {
     }
     return TableResult(table);
   }
-  AnyResult RunOurs(statement::CreateTable create) {
-    for (ColumnDefinition& column : create.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
-    return Run(create, resolver_);
-  }
   /// Of a setting that is followed; none: of others.
   static std::optional<std::string> DefaultOf(const std::string& key) {
     if (key == kTimeZoneSetting) return "UTC";
@@ -219,6 +219,10 @@ class Session::Impl {
     }
     FRAZIL_ASSIGN(const auto found, resolver_.TryFind(parts));
     return found.has_value();
+  }
+  AnyResult RunOurs(statement::CreateTable create) {
+    for (ColumnDefinition& column : create.columns) FRAZIL_TRY(PlaceInZone(column.type, column.default_value));
+    return Run(create, resolver_);
   }
   AnyResult RunOurs(statement::AddColumns add) {
     for (auto& column : add.columns) {

@@ -27,6 +27,10 @@ struct CreateTableLike {
   CreateTable table;  ///< without columns and partitioning
   NameParts like;
 };
+/// EXPLAIN of a statement that writes.
+struct ExplainWrite {
+  std::variant<Insert, Delete, Update, Merge, Truncate, CreateTableAs> write;
+};
 /// Recognised, not yet built.
 struct NotBuilt {
   std::string what;  ///< "CREATE VIEW", ...
@@ -35,18 +39,17 @@ struct NotBuilt {
 
 }  // namespace statement
 
-using Statement =
-    std::variant<statement::CreateNamespace, statement::DropNamespace, statement::SetNamespaceProperties,
-                 statement::ShowNamespaces, statement::DescribeNamespace, statement::Use, statement::CreateTable,
-                 statement::DropTable, statement::RenameTable, statement::ShowTables, statement::ShowCreateTable,
-                 statement::ShowTableProperties, statement::ShowColumns, statement::ShowPartitions, statement::Describe,
-                 statement::DescribeHistory, statement::AddColumns, statement::ReplaceColumns, statement::DropColumns,
-                 statement::RenameColumn, statement::AlterColumns, statement::SetIdentifierFields,
-                 statement::ChangePartitioning, statement::SetWriteOrder, statement::SetTableProperties,
-                 statement::UnsetTableProperties, statement::SetTableLocation, statement::SetRef, statement::DropRef,
-                 statement::SetSetting, statement::ShowSettings, statement::ResetSettings, statement::Insert,
-                 statement::Delete, statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
-                 statement::CreateTableLike, statement::Call, statement::Vacuum, statement::NotBuilt>;
+using Statement = std::variant<
+    statement::CreateNamespace, statement::DropNamespace, statement::SetNamespaceProperties, statement::ShowNamespaces,
+    statement::DescribeNamespace, statement::Use, statement::CreateTable, statement::DropTable, statement::RenameTable,
+    statement::ShowTables, statement::ShowCreateTable, statement::ShowTableProperties, statement::ShowColumns,
+    statement::ShowPartitions, statement::Describe, statement::DescribeHistory, statement::AddColumns,
+    statement::ReplaceColumns, statement::DropColumns, statement::RenameColumn, statement::AlterColumns,
+    statement::SetIdentifierFields, statement::ChangePartitioning, statement::SetWriteOrder,
+    statement::SetTableProperties, statement::UnsetTableProperties, statement::SetTableLocation, statement::SetRef,
+    statement::DropRef, statement::SetSetting, statement::ShowSettings, statement::ResetSettings, statement::Insert,
+    statement::Delete, statement::Update, statement::Merge, statement::Truncate, statement::CreateTableAs,
+    statement::CreateTableLike, statement::Call, statement::Vacuum, statement::ExplainWrite, statement::NotBuilt>;
 
 /// Parses a statement of ours (Spark's grammar). None: it is not one of ours, DuckDB may know it.
 /// kInvalidArgument "expected ... at line:column" for one of ours that is misspelt.

@@ -4,6 +4,7 @@
 
 #include "frazil/sql/call_parser.h"
 #include "frazil/sql/definition_parser.h"
+#include "frazil/sql/explain_parser.h"
 #include "frazil/sql/parse_tree.h"
 #include "frazil/sql/statement.h"
 #include "frazil/sql/statement_grammar.h"
@@ -117,14 +118,6 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
         words[0] == "START" ? "START TRANSACTION" : word,
         "each statement is committed by itself; CALL system.rollback_to_snapshot takes one back"};
   }
-  if (starts({"EXPLAIN"})) {
-    for (size_t i = 1; i < words.size() && i <= 2; ++i) {
-      for (const char* word : {"INSERT", "DELETE", "UPDATE", "MERGE", "CREATE", "REPLACE", "TRUNCATE"}) {
-        if (words[i] != word) continue;
-        return statement::NotBuilt{"EXPLAIN " + words[i], "EXPLAIN its query, a SELECT with the same WHERE"};
-      }
-    }
-  }
   if (starts({"ALTER", "VIEW"})) return statement::NotBuilt{"ALTER VIEW"};
   if (starts({"CREATE", "VIEW"}) || starts({"CREATE", "OR", "REPLACE", "VIEW"}))
     return statement::NotBuilt{"CREATE VIEW"};
@@ -136,7 +129,9 @@ std::optional<statement::NotBuilt> NotBuiltYet(const std::string& source) {
 }  // namespace
 
 Result<std::optional<Statement>> ParseStatement(const std::string& source) {
-  // First: ALTER TABLE ... EXECUTE is Trino's, another ALTER TABLE is a definition.
+  FRAZIL_ASSIGN(auto explained, ParseExplain(source));
+  if (explained) return explained;
+  // Before definitions: ALTER TABLE ... EXECUTE is Trino's, another ALTER TABLE is a definition.
   FRAZIL_ASSIGN(auto call, ParseCall(source));
   if (call) return call;
   FRAZIL_ASSIGN(auto definition, ParseDefinition(source));

@@ -25,12 +25,36 @@ std::string ErrorOf(const std::string& text) {
 TEST(Statement, LeavesQueriesToDuckDb) {
   for (const char* text :
        {"select 1", "with a as (select 1) select * from a", "explain select 1", "set threads = 2",
+        "explain with a as (select 1) select * from a", "explain analyze select 1", "explain",
         "create temp table x (a int)", "create macro f(x) as x", "describe select 1", "show all tables",
         "copy (select 1) to 'x.csv'", "pragma version", "from t", "values (1)", "summarize t"}) {
     auto statement = ParseStatement(text);
     ASSERT_THAT(statement, IsOk()) << text;
     EXPECT_FALSE(statement->has_value()) << text;
   }
+}
+
+TEST(Statement, ParsesWhatIsExplained) {
+  const auto remove = Parsed<statement::ExplainWrite>("explain formatted delete from a.t where x = 1");
+  ASSERT_TRUE(std::holds_alternative<statement::Delete>(remove.write));
+  EXPECT_EQ(std::get<statement::Delete>(remove.write).condition, "x = 1");
+  const auto insert =
+      Parsed<statement::ExplainWrite>("EXPLAIN /* all */ WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x");
+  EXPECT_TRUE(std::holds_alternative<statement::Insert>(insert.write));
+  const auto create = Parsed<statement::ExplainWrite>("explain create or replace table t as select 1");
+  ASSERT_TRUE(std::holds_alternative<statement::CreateTableAs>(create.write));
+  EXPECT_TRUE(std::get<statement::CreateTableAs>(create.write).may_replace);
+  EXPECT_EQ(Parsed<statement::NotBuilt>("explain create index i on t (id)").what, "EXPLAIN CREATE");
+  EXPECT_EQ(Parsed<statement::NotBuilt>("explain analyze update t set a = 1").what, "EXPLAIN ANALYZE UPDATE");
+  EXPECT_EQ(ErrorOf("explain\n  update t st a = 1"), "expected SET at 2:15");
+}
+
+TEST(Statement, ParsesWhatSettingIsShown) {
+  EXPECT_FALSE(Parsed<statement::ShowSettings>("set threads").may_be_table);
+  EXPECT_TRUE(Parsed<statement::ShowSettings>("show threads;").may_be_table);
+  EXPECT_EQ(Parsed<statement::ShowSettings>("show spark.sql.x").key, "spark.sql.x");
+  EXPECT_EQ(Parsed<statement::ShowSettings>("SHOW TIME ZONE").key, "TimeZone");
+  EXPECT_EQ(Parsed<statement::NotBuilt>("show views").what, "SHOW VIEWS");
 }
 
 TEST(Statement, ParsesCreateTable) {

@@ -2,10 +2,10 @@
 #include "frazil/sql/made_up_result.h"
 #include "frazil/sql/row_change.h"
 #include "frazil/sql/row_level_change.h"
+#include "frazil/sql/row_level_query.h"
 #include "frazil/sql/token.h"
 
 namespace frazil::sql {
-namespace {
 
 /// "SELECT place, row id, UPDATE, new values FROM (SELECT place, row id, what the new values are made of FROM table)".
 Result<RowLevelQuery> QueryOf(const statement::Update& update, const WriteTarget& target, Engine& engine) {
@@ -41,8 +41,6 @@ Result<RowLevelQuery> QueryOf(const statement::Update& update, const WriteTarget
   return RowLevelQuery{fmt::format("{} FROM ({}{} FROM {}{}) AS frazil_rows", outer, inner, given, from, where), true,
                        false};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<QueryResult>> Run(const statement::Update& update, NameResolver& resolver, Engine& engine) {
   FRAZIL_ASSIGN(const WriteTarget target, WriteTarget::Find(update.table, resolver));
