@@ -8,10 +8,10 @@
 #include "frazil/base/uuid.h"
 #include "frazil/maintain/rewrite_copy.h"
 #include "frazil/maintain/rewrite_output.h"
-#include "frazil/maintain/rewrite_sorter.h"
 #include "frazil/scan/deleted_rows.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/scan/row_source.h"
+#include "frazil/write/external_sorter.h"
 
 namespace frazil::maintain {
 namespace {
@@ -60,9 +60,9 @@ class GroupRewrite {
   bool has_lineage_ = false;
   int64_t next_position_ = 0;  ///< of the source that is being read: behind the last row that was seen
   std::unique_ptr<RewriteOutputs> outputs_;
-  std::unique_ptr<RewriteSorter> sorter_;  ///< null: rows keep their order
-  std::shared_ptr<SortedPlaces> places_;   ///< of sorted rows
-  std::vector<uint32_t> read_sources_;     ///< those that are not copied
+  std::unique_ptr<write::ExternalSorter> sorter_;  ///< null: rows keep their order
+  std::shared_ptr<SortedPlaces> places_;           ///< of sorted rows
+  std::vector<uint32_t> read_sources_;             ///< those that are not copied
 };
 
 Status GroupRewrite::CheckStop() const {
@@ -154,13 +154,12 @@ Status GroupRewrite::MakeOutputs() {
   options.row_group_bytes = std::clamp(shared / (is_sorted() ? 4 : 2), kSmallestRowGroup, kRowGroupBytes);
   options.copied_row_group_bytes = std::max(shared, kSmallestRowGroup);
   if (is_sorted()) {
-    FRAZIL_ASSIGN(sorter_, RewriteSorter::Make({.schema = plan_.scan->schema,
-                                                .num_lineage_columns = has_lineage_ ? 2 : 0,
-                                                .spec = plan_.output_spec,
-                                                .splits_by_partition = group_.is_move,
-                                                .sort_order = plan_.sort_order,
-                                                .memory_bytes = std::max(shared / 2, kSmallestRowGroup),
-                                                .temp_directory = resources_.temp_directory}));
+    FRAZIL_ASSIGN(sorter_, write::ExternalSorter::Make({.schema = plan_.scan->schema,
+                                                        .spec = plan_.output_spec,
+                                                        .splits_by_partition = group_.is_move,
+                                                        .sort_order = plan_.sort_order,
+                                                        .memory_bytes = std::max(shared / 2, kSmallestRowGroup),
+                                                        .temp_directory = resources_.temp_directory}));
   }
   FRAZIL_ASSIGN(outputs_, RewriteOutputs::Make(table_.io(), plan_.scan->metadata, std::move(options)));
   return {};
@@ -259,13 +258,13 @@ Status GroupRewrite::WriteSorted() {
   FRAZIL_TRY(sorter_->Sort());
   for (;;) {
     FRAZIL_TRY(CheckStop());
-    FRAZIL_ASSIGN(const std::optional<RewriteSorter::SortedRows> rows, sorter_->Next());
+    FRAZIL_ASSIGN(const std::optional<write::ExternalSorter::SortedRows> rows, sorter_->Next());
     if (!rows) break;
     const spec::PartitionTuple& partition = group_.is_move ? rows->partition : PartitionOf(0);
     FRAZIL_ASSIGN(const RewriteOutputs::Place place, outputs_->Write(partition, *rows->rows));
     std::map<uint32_t, int64_t> num_rows;  // by source
     for (size_t i = 0; i < rows->origins.size(); ++i) {
-      const RewriteSorter::Origin& origin = rows->origins[i];
+      const write::ExternalSorter::Origin& origin = rows->origins[i];
       ++num_rows[origin.source];
       places_->Set(first_rows[origin.source] + origin.ordinal, {place.output, place.start + static_cast<int64_t>(i)});
     }

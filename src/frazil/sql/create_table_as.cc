@@ -109,7 +109,7 @@ Result<Written> WriteRows(const std::string& query, const table::Table& staged, 
   }
   FRAZIL_ASSIGN(const std::string text,
                 RewriteQuery(fmt::format("SELECT {} FROM ({}\n) AS frazil_source({})", values, query, names)));
-  FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged, engine.writing_bytes()));
+  FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(staged, engine));
   FRAZIL_ASSIGN(auto rows, engine.RunToWrite(text));
   Written written;
   for (;;) {

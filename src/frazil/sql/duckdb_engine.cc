@@ -350,7 +350,8 @@ class DuckEngine final : public Engine {
       : resolver_(resolver),
         on_written_(options.on_written),
         budget_(options.budget),
-        writing_bytes_(options.memory_limit_bytes / kWritingShare) {
+        writing_bytes_(options.memory_limit_bytes / kWritingShare),
+        temp_directory_(options.temp_directory) {
     duckdb::DBConfig config;
     const int64_t most_threads = std::max<int64_t>(1, options.memory_limit_bytes / kLeastMemoryPerThread);
     config.SetOptionByName("threads", duckdb::Value::BIGINT(std::min<int64_t>(options.threads, most_threads)));
@@ -398,6 +399,7 @@ class DuckEngine final : public Engine {
   }
 
   int64_t writing_bytes() const override { return writing_bytes_; }
+  const std::string& temp_directory() const override { return temp_directory_; }
 
   Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
     try {
@@ -567,6 +569,7 @@ class DuckEngine final : public Engine {
   const std::function<void(int64_t, std::optional<double>)> on_written_;
   MemoryBudget* const budget_;
   const int64_t writing_bytes_;
+  const std::string temp_directory_;
   int64_t asked_bytes_ = 0;  ///< the limit that --memory-limit or the last SET memory_limit gave DuckDB
   int64_t given_bytes_ = 0;  ///< and what it has of that now
   const duckdb::shared_ptr<ResultColumnTypes> column_types_ = duckdb::make_shared_ptr<ResultColumnTypes>();

@@ -47,6 +47,8 @@ class Engine {
   virtual int64_t writing_bytes() const = 0;
   /// The row (key, value) of one of DuckDB's settings, as it was asked for. Fails when there is no such setting.
   virtual Result<std::unique_ptr<QueryResult>> ShowSetting(const std::string& key) = 0;
+  /// EngineOptions::temp_directory.
+  virtual const std::string& temp_directory() const = 0;
   /// A predicate over the columns of `schema` as filters on files understand it: true for at least every row for which
   /// the text is true. Columns may be qualified by `table`. kInvalidArgument naming what is wrong with the text.
   virtual Result<expr::ExpressionPtr> TranslatePredicate(const spec::Schema& schema, const std::string& predicate,

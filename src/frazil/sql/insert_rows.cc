@@ -73,7 +73,7 @@ class InsertChange final : public table::SnapshotChange {
     resolver_.Forget();
     FRAZIL_ASSIGN(const InsertQuery query, MakeInsertQuery(insert_, target_, engine_));
     FRAZIL_ASSIGN(const std::string text, RewriteQuery(query.ToString()));
-    FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(base, engine_.writing_bytes()));
+    FRAZIL_ASSIGN(QueryRowWriter writer, QueryRowWriter::Make(base, engine_));
     Writing writing;
     auto rows = engine_.RunToWrite(text);
     if (!rows) return tl::unexpected<Error>(ExplainStoreError(std::move(rows).error()));

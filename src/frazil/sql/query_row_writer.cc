@@ -12,7 +12,7 @@
 
 namespace frazil::sql {
 
-Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, int64_t max_open_bytes) {
+Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, const Engine& engine) {
   QueryRowWriter writer;
   const spec::SchemaPtr schema = table.metadata()->schema();
   writer.table_ = table.name().ToString();
@@ -24,7 +24,8 @@ Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, int64_t m
   fields.push_back(arrow::field(spec::kLastUpdatedSequenceNumberColumn, arrow::int64()));
   writer.targets_[2] = arrow::schema(fields);
   FRAZIL_ASSIGN(writer.writer_, write::RowWriter::Make(table.io(), table.metadata(), schema, nullptr,
-                                                       {.max_open_bytes = max_open_bytes}));
+                                                       {.max_open_bytes = engine.writing_bytes(),
+                                                        .spill_directory = engine.temp_directory()}));
   return writer;
 }
 

@@ -8,6 +8,7 @@
 
 #include "frazil/base/result.h"
 #include "frazil/spec/manifest.h"
+#include "frazil/sql/engine.h"
 #include "frazil/table/table.h"
 #include "frazil/write/row_writer.h"
 
@@ -18,8 +19,9 @@ namespace frazil::sql {
 /// Dropped without Finish() it leaves no file. One thread.
 class QueryRowWriter {
  public:
-  /// `max_open_bytes`: what open row groups may take together, Engine::writing_bytes() of the engine that gives the rows.
-  static Result<QueryRowWriter> Make(const table::Table& table, int64_t max_open_bytes);
+  /// What open row groups may take together, and where rows of more partitions than are open wait, is as the engine says
+  /// that gives the rows.
+  static Result<QueryRowWriter> Make(const table::Table& table, const Engine& engine);
 
   /// `rows`: the table's columns in order (those of type unknown left out), then optionally `_row_id` and
   /// `_last_updated_sequence_number`. kInvalidArgument naming table and column when a required one holds a null.

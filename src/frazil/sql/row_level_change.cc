@@ -211,7 +211,7 @@ Result<RowLevelChange::Answer> RowLevelChange::Ask(const table::Table& base, con
   std::optional<QueryRowWriter> writer;
   const bool is_copy_on_write = IsCopyOnWrite(metadata);
   if (query.has_values || is_copy_on_write) {
-    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base, engine_.writing_bytes()));
+    FRAZIL_ASSIGN(writer, QueryRowWriter::Make(base, engine_));
   }
   {
     auto rows = engine_.RunToWrite(text);

@@ -8,36 +8,13 @@
 
 #include "frazil/format/parquet_value.h"
 #include "frazil/write/bucket_numbers.h"
+#include "frazil/write/column_path.h"
 
 namespace frazil::write {
 namespace {
 
 /// Remembered source values are dropped beyond this, so that a partition by identity of a unique column stays bounded.
 constexpr size_t kMaxRemembered = 100'000;
-
-/// Position of each field of `path` in its parent.
-std::vector<int> ChildIndices(const spec::Schema& schema, const std::vector<const spec::Field*>& path) {
-  std::vector<int> indices;
-  const std::vector<spec::Field>* level = &schema.fields();
-  for (const spec::Field* field : path) {
-    for (size_t i = 0; i < level->size(); ++i) {
-      if ((*level)[i].id == field->id) indices.push_back(static_cast<int>(i));
-    }
-    level = &field->type.fields();
-  }
-  return indices;
-}
-
-Result<std::shared_ptr<arrow::Array>> SourceColumn(const arrow::RecordBatch& batch, const std::vector<int>& path) {
-  std::shared_ptr<arrow::Array> array = batch.column(path[0]);
-  for (size_t i = 1; i < path.size(); ++i) {
-    // A null parent makes its children null.
-    auto child = static_cast<const arrow::StructArray&>(*array).GetFlattenedField(path[i]);
-    if (!child.ok()) return Fail(ErrorCode::kInternal, "partition source: {}", child.status().message());
-    array = child.MoveValueUnsafe();
-  }
-  return array;
-}
 
 /// Order of partitions; nulls first.
 bool IsBefore(const spec::PartitionTuple& left, const spec::PartitionTuple& right) {
@@ -69,7 +46,8 @@ Result<Partitioner> Partitioner::Make(spec::PartitionSpec spec, spec::SchemaPtr 
                     field.source_id);
       }
       target.source_type = path.back()->type;
-      target.path = ChildIndices(*schema, path);
+      // A column of type unknown is in no batch, and null.
+      if (target.source_type.id() != spec::TypeId::kUnknown) target.path = ColumnPath(*schema, path);
     }
     partitioner.fields_.push_back(std::move(target));
   }
@@ -95,11 +73,11 @@ uint32_t Partitioner::Field::OrdinalOfResult(spec::Value result) {
 Result<std::vector<uint32_t>> Partitioner::OrdinalsOf(Field& field, const arrow::RecordBatch& batch,
                                                       std::span<const int64_t> rows) {
   std::vector<uint32_t> ordinals(rows.size(), 0);
-  if (field.path.empty()) {  // void
+  if (field.path.empty()) {  // null, whatever the row
     if (field.results.empty()) field.results.emplace_back();
     return ordinals;
   }
-  FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, SourceColumn(batch, field.path));
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> source, ColumnAt(batch, field.path));
   if (field.transform.kind() == spec::Transform::Kind::kBucket) {
     // Keys are often bucketed, and no two are alike: remembering them would cost more than their hash.
     const auto num_buckets = static_cast<uint32_t>(field.transform.parameter());

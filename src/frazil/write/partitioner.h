@@ -44,7 +44,7 @@ class Partitioner {
   struct Field {
     spec::Transform transform = spec::Transform::Identity();
     spec::Type source_type;
-    std::vector<int> path;  ///< column, then child by child
+    std::vector<int> path;  ///< write::ColumnPath; empty: always null
     struct Hash {
       size_t operator()(const spec::Value& value) const { return spec::HashValue(value); }
     };

@@ -10,6 +10,7 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_value.h"
+#include "frazil/write/column_path.h"
 
 namespace frazil::write {
 
@@ -48,22 +49,6 @@ void SortByRadix(const std::vector<uint64_t>& numbers, std::vector<uint32_t>& pe
 
 uint64_t Ascending(int64_t value) { return static_cast<uint64_t>(value) ^ kSignBit; }
 
-/// Position of each field of `path` in its parent.
-std::vector<int> ChildIndices(const spec::Schema& schema, const std::vector<const spec::Field*>& path) {
-  std::vector<int> indices;
-  const std::vector<spec::Field>* level = &schema.fields();
-  int num_unwritten = 0;
-  for (const spec::Field* field : path) {
-    num_unwritten = 0;
-    for (size_t i = 0; i < level->size(); ++i) {
-      if ((*level)[i].id == field->id) indices.push_back(static_cast<int>(i) - num_unwritten);
-      num_unwritten += (*level)[i].type.id() == spec::TypeId::kUnknown;
-    }
-    level = &field->type.fields();
-  }
-  return indices;
-}
-
 /// -1, 0 or 1 of two rows by validity alone; none when both have a value.
 std::optional<int> CompareNulls(bool left_is_null, bool right_is_null, spec::NullOrder order) {
   if (!left_is_null && !right_is_null) return std::nullopt;
@@ -83,19 +68,14 @@ Result<RowSorter> RowSorter::Make(const spec::PartitionSpec& spec, const spec::S
     }
     const std::vector<const spec::Field*> path = schema->PathTo(sort.source_id);
     if (path.empty()) break;
-    fields.push_back({.sort = sort, .source_type = path.back()->type, .path = ChildIndices(*schema, path)});
+    fields.push_back({.sort = sort, .source_type = path.back()->type, .path = ColumnPath(*schema, path)});
   }
   return RowSorter(std::move(partitioner), std::move(fields));
 }
 
 Status RowSorter::AddKeys(const arrow::RecordBatch& batch, const Field& field, std::span<const int64_t> rows,
                           std::vector<Key>& keys) const {
-  std::shared_ptr<arrow::Array> column = batch.column(field.path[0]);
-  for (size_t i = 1; i < field.path.size(); ++i) {
-    auto child = static_cast<const arrow::StructArray&>(*column).GetFlattenedField(field.path[i]);
-    if (!child.ok()) return Fail(ErrorCode::kInternal, "sort column: {}", child.status().message());
-    column = child.MoveValueUnsafe();
-  }
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> column, ColumnAt(batch, field.path));
   const bool is_descending = field.sort.direction == spec::SortDirection::kDescending;
   const bool is_plain = field.sort.transform.kind() == spec::Transform::Kind::kIdentity;
   const auto add_numbers = [&](const auto& values) {

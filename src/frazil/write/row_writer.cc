@@ -11,6 +11,7 @@
 #include "frazil/spec/checked_property.h"
 #include "frazil/table/file_names.h"
 #include "frazil/write/column_metrics.h"
+#include "frazil/write/external_sorter.h"
 #include "frazil/write/gather.h"
 #include "frazil/write/partitioner.h"
 
@@ -58,7 +59,7 @@ class RowWriter::Impl {
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
        spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing,
        Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes,
-       std::optional<int64_t> max_open_bytes)
+       std::optional<int64_t> max_open_bytes, std::optional<std::string> spill_directory)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
         schema_(std::move(schema)),
@@ -70,6 +71,7 @@ class RowWriter::Impl {
         metrics_(std::move(metrics)),
         names_(std::move(names)),
         target_file_size_bytes_(target_file_size_bytes),
+        spill_directory_(std::move(spill_directory)),
         max_open_bytes_(max_open_bytes) {
     for (const spec::Field& field : schema_->fields()) num_table_columns_ += field.type.id() != spec::TypeId::kUnknown;
   }
@@ -85,6 +87,7 @@ class RowWriter::Impl {
   }
 
   Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {
+    FRAZIL_TRY(CheckColumns(batch));
     FRAZIL_ASSIGN(const std::vector<PartitionRows> split, partitioner_.Split(batch));
     std::vector<RowsOfPartition> partitions;
     for (const PartitionRows& rows : split) {
@@ -92,11 +95,13 @@ class RowWriter::Impl {
       partitions.push_back({.tuple = &rows.tuple, .begin = 0, .num_rows = num_rows, .list = rows.rows});
       if (num_rows == batch.num_rows()) partitions.back().list = {};  // all of them, in their order
     }
+    if (spill_directory_ && max_open_bytes_ && locations == nullptr) FRAZIL_TRY(LetWait(batch, partitions));
     return WritePartitions(batch, partitions, locations);
   }
 
   Status WriteGrouped(const arrow::RecordBatch& batch, std::span<const PartitionRange> ranges,
                       std::vector<RowLocation>* locations) {
+    FRAZIL_TRY(CheckColumns(batch));
     std::vector<RowsOfPartition> partitions;
     for (const PartitionRange& range : ranges) {
       partitions.push_back(
@@ -112,10 +117,8 @@ class RowWriter::Impl {
   }
 
   Result<std::vector<spec::DataFile>> Finish() {
-    std::vector<OpenFile*> open;
-    for (auto& [tuple, file] : open_) open.push_back(&file);
-    FRAZIL_TRY(ParallelFor(executor_, open.size(), [&](size_t i) { return Close(*open[i]); }));
-    open_.clear();
+    FRAZIL_TRY(CloseAll());
+    if (waiting_ != nullptr) FRAZIL_TRY(WriteWaiting());
     finished_ = true;
     return std::move(files_);
   }
@@ -131,14 +134,13 @@ class RowWriter::Impl {
 
   Status WritePartitions(const arrow::RecordBatch& batch, const std::vector<RowsOfPartition>& partitions,
                          std::vector<RowLocation>* locations) {
-    FRAZIL_ASSIGN(const int num_lineage_columns, LineageColumnsOf(batch));
     const size_t first_location = locations == nullptr ? 0 : locations->size();
     if (locations != nullptr) locations->resize(first_location + static_cast<size_t>(batch.num_rows()));
     // Opening files and numbering them is serial; encoding is not.
     std::vector<OpenFile*> targets;
     for (const RowsOfPartition& partition : partitions) {
       const bool has_lineage = HasLineage(batch, num_table_columns_, partition);
-      FRAZIL_ASSIGN(OpenFile * target, FileFor(*partition.tuple, has_lineage ? num_lineage_columns : 0));
+      FRAZIL_ASSIGN(OpenFile * target, FileFor(*partition.tuple, has_lineage ? *num_lineage_columns_ : 0));
       if (locations != nullptr) {
         for (int64_t i = 0; i < partition.num_rows; ++i) {
           (*locations)[first_location + static_cast<size_t>(partition.RowAt(i))] = {target->ordinal,
@@ -154,15 +156,54 @@ class RowWriter::Impl {
     return CloseRowGroupsToFit();
   }
 
+  /// Takes the rows out of `partitions` whose files cannot be open as well. Once there are any no more files are opened, so
+  /// that no partition gets one now and one when they are written.
+  Status LetWait(const arrow::RecordBatch& batch, std::vector<RowsOfPartition>& partitions) {
+    const auto max_open = std::clamp<size_t>(*max_open_bytes_ / 2 / kMinRowGroupMemory, 1, kMaxOpenPartitions);
+    size_t num_open = open_.size();
+    std::vector<int64_t> waiting;
+    std::erase_if(partitions, [&](const RowsOfPartition& rows) {
+      if (open_.contains(*rows.tuple) || (waiting_ == nullptr && num_open++ < max_open)) return false;
+      for (int64_t i = 0; i < rows.num_rows; ++i) waiting.push_back(rows.RowAt(i));
+      return true;
+    });
+    if (waiting.empty()) return {};
+    if (waiting_ == nullptr) {
+      *max_open_bytes_ /= 2;
+      FRAZIL_ASSIGN(waiting_, ExternalSorter::Make({.schema = schema_,
+                                                    .spec = spec_,
+                                                    .splits_by_partition = true,
+                                                    .sort_order = {},
+                                                    .memory_bytes = *max_open_bytes_,
+                                                    .temp_directory = *spill_directory_}));
+    }
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, Gather(batch, waiting));
+    return waiting_->Add(0, *rows);
+  }
+
+  Status WriteWaiting() {
+    FRAZIL_TRY(waiting_->Sort());
+    for (;;) {
+      FRAZIL_ASSIGN(const std::optional<ExternalSorter::SortedRows> sorted, waiting_->Next());
+      if (!sorted) break;
+      if (!open_.contains(sorted->partition)) FRAZIL_TRY(CloseAll());
+      const int64_t num_rows = sorted->rows->num_rows();
+      FRAZIL_TRY(WritePartitions(
+          *sorted->rows, {{.tuple = &sorted->partition, .begin = 0, .num_rows = num_rows, .list = {}}}, nullptr));
+    }
+    waiting_.reset();
+    return CloseAll();
+  }
+
   /// 0, 1 or 2 columns behind the table's; all batches must agree.
-  Result<int> LineageColumnsOf(const arrow::RecordBatch& batch) {
+  Status CheckColumns(const arrow::RecordBatch& batch) {
     const int num_extra = batch.num_columns() - num_table_columns_;
     if (num_extra < 0 || num_extra > 2 || (num_lineage_columns_ && *num_lineage_columns_ != num_extra)) {
       return Fail(ErrorCode::kInternal, "a batch of {} columns does not fit a table of {} columns", batch.num_columns(),
                   num_table_columns_);
     }
     num_lineage_columns_ = num_extra;
-    return num_extra;
+    return {};
   }
 
   Result<OpenFile*> FileFor(const spec::PartitionTuple& tuple, int num_lineage_columns) {
@@ -229,6 +270,14 @@ class RowWriter::Impl {
     return {};
   }
 
+  Status CloseAll() {
+    std::vector<OpenFile*> open;
+    for (auto& [tuple, file] : open_) open.push_back(&file);
+    FRAZIL_TRY(ParallelFor(executor_, open.size(), [&](size_t i) { return Close(*open[i]); }));
+    open_.clear();
+    return {};
+  }
+
   Status Close(OpenFile& file) {
     FRAZIL_ASSIGN(const format::ParquetFileResult result, file.writer->Finish());
     spec::DataFile& entry = files_[file.ordinal];
@@ -249,11 +298,13 @@ class RowWriter::Impl {
   const MetricsConfig metrics_;
   table::FileNames names_;
   const int64_t target_file_size_bytes_;
-  const std::optional<int64_t> max_open_bytes_;
+  const std::optional<std::string> spill_directory_;
+  std::optional<int64_t> max_open_bytes_;
   int num_table_columns_ = 0;
   std::optional<int> num_lineage_columns_;
   std::unordered_map<spec::PartitionTuple, OpenFile, spec::PartitionTupleHash, spec::PartitionTupleEqual> open_;
   std::vector<spec::DataFile> files_;
+  std::unique_ptr<ExternalSorter> waiting_;  ///< rows whose partitions are not open; null: none so far
   bool finished_ = false;
 };
 
@@ -276,9 +327,10 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
   FRAZIL_ASSIGN(const int64_t target,
                 spec::NumberProperty(*metadata, "write.target-file-size-bytes", int64_t{512} << 20, 1));
-  return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
-      std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id, options.is_landing,
-      std::move(partitioner), std::move(metrics), std::move(names), target, options.max_open_bytes)));
+  return std::unique_ptr<RowWriter>(new RowWriter(
+      std::make_unique<Impl>(std::move(io), metadata, std::move(schema), executor, std::move(spec),
+                             options.sort_order_id, options.is_landing, std::move(partitioner), std::move(metrics),
+                             std::move(names), target, options.max_open_bytes, std::move(options.spill_directory))));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -30,6 +31,10 @@ struct RowWriterOptions {
   /// The most memory that open row groups may take together. A file is open for each partition that got rows: the largest
   /// row groups are written out early when they do not fit. None: only `write.parquet.row-group-size-bytes` counts.
   std::optional<int64_t> max_open_bytes;
+  /// Given with `max_open_bytes`: a file is open for as many partitions as have room in it, and for kMaxOpenPartitions at
+  /// most. Rows of others wait, sorted by partition, in a file without a name in this folder (empty: the system's), and
+  /// Finish() writes them, one partition after the other. They take half of `max_open_bytes`.
+  std::optional<std::string> spill_directory;
   bool is_landing = false;  ///< files get the names of landing files (table::IsLandingFile); `spec` has no fields
 };
 
@@ -52,7 +57,7 @@ class RowWriter {
                                                  RowWriterOptions options = {});
   ~RowWriter();  ///< without Finish(): unfinished files are dropped, finished ones deleted
 
-  /// When `locations` is given, one entry a row of the batch is appended to it.
+  /// When `locations` is given, one entry a row of the batch is appended to it, and no row of the batch waits.
   Status Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations = nullptr);
 
   /// The same for rows that lie partition by partition already, as RowSorter orders them: nothing is computed or moved.
@@ -64,6 +69,8 @@ class RowWriter {
   /// row groups of less than kMinRowGroupMemory stay open.
   int64_t open_bytes() const;
   static constexpr int64_t kMinRowGroupMemory = int64_t{64} << 10;
+  /// Each takes a descriptor, of which a process often has 1,024.
+  static constexpr int64_t kMaxOpenPartitions = 500;
 
   /// Closes everything. Entries are in the order of RowLocation::file; they are not committed yet, and theirs is the
   /// caller to delete when the commit surely failed.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 
 #include <arrow/api.h>
@@ -241,6 +242,102 @@ TEST_F(RowWriterTest, RowGroupsOfManyPartitionsStayWithinTheirMemory) {
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSERT_EQ(ids[locations[i].file][static_cast<size_t>(locations[i].position)], expected[i]) << i;
   }
+}
+
+/// Ids from `first_id` on, each row in any of the partitions.
+std::vector<TestRow> RowsOfRandomParts(int64_t first_id, int num_rows, int num_parts, std::mt19937& random) {
+  std::vector<TestRow> rows;
+  for (int64_t id = first_id; id < first_id + num_rows; ++id) {
+    rows.push_back({id, fmt::format("part {}", random() % static_cast<unsigned>(num_parts)), 1'000'000 + id});
+  }
+  return rows;
+}
+
+TEST_F(RowWriterTest, RowsOfMorePartitionsThanCanBeOpenWait) {
+  constexpr int kParts = 3'500;
+  constexpr int64_t kMaxOpenBytes = 4 << 20;  // room for 32 partitions
+  Create(Columns(), {kByPart});
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  int num_open = 0;
+  int most_open = 0;
+  const auto counting =
+      std::make_shared<io::FaultInjectingFileIO>(io_, [&](std::string_view operation, const std::string&) -> Status {
+        num_open += operation == "create" ? 1 : operation == "close.after" ? -1 : 0;
+        most_open = std::max(most_open, num_open);
+        return {};
+      });
+  const auto writer = Writer(counting, nullptr, {.max_open_bytes = kMaxOpenBytes, .spill_directory = ""});
+  std::map<std::string, std::vector<int64_t>> expected;
+  for (int batch = 0; batch < 8; ++batch) {
+    const std::vector<TestRow> rows = RowsOfRandomParts(batch * 5'000, 5'000, kParts, random);
+    for (const TestRow& row : rows) expected[*row.part].push_back(*row.id);
+    ASSERT_THAT(writer->Write(*BatchOf(rows, true)), IsOk());
+    EXPECT_LE(writer->open_bytes(), kMaxOpenBytes);
+  }
+  ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
+  EXPECT_EQ(num_open, 0);
+  EXPECT_EQ(most_open, 32);
+  EXPECT_EQ(NumDataFiles(), files.size());
+  ASSERT_EQ(files.size(), expected.size());  // one for each
+  for (const spec::DataFile& file : files) {
+    const std::string part = std::get<std::string>(file.partition.at(0));
+    EXPECT_EQ(IdsOf(file), expected[part]) << part;
+    EXPECT_EQ(file.record_count, static_cast<int64_t>(expected[part].size()));
+    expected.erase(part);
+  }
+  EXPECT_THAT(expected, IsEmpty());
+  const spec::Field row_id{
+      .id = spec::kRowIdColumnId, .name = spec::kRowIdColumn, .type = Type::Primitive(TypeId::kLong)};
+  for (const size_t i : {size_t{0}, files.size() - 1}) {
+    ASSERT_OK_AND_ASSIGN(const auto batches, Open(files[i])->Read({row_id}));
+    ASSERT_OK_AND_ASSIGN(const auto batch, batches->Next());
+    EXPECT_EQ(static_cast<const arrow::Int64Array&>(*batch->rows->column(0)).Value(0),
+              1'000'000 + IdsOf(files[i]).front());
+  }
+}
+
+TEST_F(RowWriterTest, RowsWhosePlaceIsAskedForDoNotWait) {
+  Create(Columns(), {kByPart});
+  const auto writer = Writer(nullptr, nullptr, {.max_open_bytes = 1, .spill_directory = ""});
+  std::vector<RowLocation> locations;
+  ASSERT_THAT(writer->Write(*BatchOf({{1, "a", {}}, {2, "b", {}}, {3, "a", {}}}), &locations), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
+  ASSERT_THAT(files, SizeIs(2));
+  EXPECT_EQ(IdsOf(files[locations.at(1).file]).at(static_cast<size_t>(locations[1].position)), 2);
+}
+
+TEST_F(RowWriterTest, LeavesNothingBehindWhenRowsWait) {
+  Create(Columns(), {kByPart});
+  int num_created = 0;
+  const auto faulty = std::make_shared<io::FaultInjectingFileIO>(
+      io_, [&](std::string_view operation, const std::string& path) -> Status {
+        if (operation != "create" || ++num_created < 3) return {};
+        return Fail(ErrorCode::kIo, "disk full: {}", path);
+      });
+  const std::vector<TestRow> rows = {{1, "a", {}}, {2, "b", {}}, {3, "c", {}}};
+  for (const bool finishes : {false, true}) {
+    const auto writer = Writer(faulty, nullptr, {.max_open_bytes = 1, .spill_directory = ""});
+    num_created = 0;
+    ASSERT_THAT(writer->Write(*BatchOf(rows)), IsOk());
+    EXPECT_EQ(num_created, 1);
+    if (!finishes) continue;
+    EXPECT_THAT(writer->Finish(), IsError(ErrorCode::kIo, "disk full"));
+  }
+  EXPECT_EQ(NumDataFiles(), 0u);
+}
+
+TEST_F(RowWriterTest, FindsThePartitionBehindAColumnThatIsNotStored) {
+  std::vector<Field> fields = Columns()->fields();
+  fields.insert(fields.begin(), {.id = FieldId{3}, .name = "nothing", .type = Type::Primitive(TypeId::kUnknown)});
+  Create(*spec::Schema::Make(spec::SchemaId{0}, std::move(fields)),
+         {kByPart, {FieldId{3}, FieldId{1001}, "nothing_bucket", spec::Transform::Bucket(4)}});
+  const auto writer = Writer();
+  ASSERT_THAT(writer->Write(*BatchOf({{1, "a", {}}, {2, "b", {}}})), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto files, writer->Finish());
+  ASSERT_THAT(files, SizeIs(2));
+  EXPECT_THAT(files[0].partition, ElementsAre(spec::Value(std::string("a")), spec::Value()));
 }
 
 TEST_F(RowWriterTest, AMemoryLimitThatOneRowGroupFillsMakesMoreOfThem) {

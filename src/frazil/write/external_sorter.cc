@@ -1,13 +1,13 @@
-#include "frazil/maintain/rewrite_sorter.h"
+#include "frazil/write/external_sorter.h"
 
 #include <algorithm>
 
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
 
-#include "frazil/maintain/rewrite_sorted_run.h"
+#include "frazil/write/sorted_run.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 namespace {
 
 constexpr size_t kMaxMergedRuns = 64;
@@ -49,23 +49,24 @@ Result<std::shared_ptr<arrow::RecordBatch>> WithSortColumns(const arrow::RecordB
 
 }  // namespace
 
-RewriteSorter::RewriteSorter(Options options, RewriteSortKey key, std::optional<write::Partitioner> partitioner)
+ExternalSorter::ExternalSorter(Options options, SortKey key, std::optional<Partitioner> partitioner)
     : options_(std::move(options)), key_(std::move(key)), partitioner_(std::move(partitioner)) {}
-RewriteSorter::~RewriteSorter() = default;
+ExternalSorter::~ExternalSorter() = default;
 
-Result<std::unique_ptr<RewriteSorter>> RewriteSorter::Make(Options options) {
-  FRAZIL_ASSIGN(RewriteSortKey key, RewriteSortKey::Make(options.sort_order, *options.schema));
-  std::optional<write::Partitioner> partitioner;
+Result<std::unique_ptr<ExternalSorter>> ExternalSorter::Make(Options options) {
+  FRAZIL_ASSIGN(SortKey key, SortKey::Make(options.sort_order, *options.schema));
+  std::optional<Partitioner> partitioner;
   if (options.splits_by_partition) {
-    FRAZIL_ASSIGN(partitioner, write::Partitioner::Make(options.spec, options.schema));
+    FRAZIL_ASSIGN(partitioner, Partitioner::Make(options.spec, options.schema));
   }
-  return std::unique_ptr<RewriteSorter>(new RewriteSorter(std::move(options), std::move(key), std::move(partitioner)));
+  return std::unique_ptr<ExternalSorter>(
+      new ExternalSorter(std::move(options), std::move(key), std::move(partitioner)));
 }
 
-Result<std::vector<uint32_t>> RewriteSorter::PartitionsOf(const arrow::RecordBatch& rows) {
+Result<std::vector<uint32_t>> ExternalSorter::PartitionsOf(const arrow::RecordBatch& rows) {
   std::vector<uint32_t> partition_of(static_cast<size_t>(rows.num_rows()));
-  FRAZIL_ASSIGN(const std::vector<write::PartitionRows> split, partitioner_->Split(rows));
-  for (const write::PartitionRows& part : split) {
+  FRAZIL_ASSIGN(const std::vector<PartitionRows> split, partitioner_->Split(rows));
+  for (const PartitionRows& part : split) {
     const auto [found, is_new] = ordinals_.try_emplace(part.tuple, static_cast<uint32_t>(partitions_.size()));
     if (is_new) partitions_.push_back(part.tuple);
     for (const int64_t row : part.rows) partition_of[static_cast<size_t>(row)] = found->second;
@@ -73,7 +74,7 @@ Result<std::vector<uint32_t>> RewriteSorter::PartitionsOf(const arrow::RecordBat
   return partition_of;
 }
 
-Status RewriteSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
+Status ExternalSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
   if (num_rows_.size() <= source) num_rows_.resize(source + 1);
   keys_.resize(static_cast<size_t>(rows.num_rows()));
   for (Bytes& key : keys_) key.clear();
@@ -93,30 +94,30 @@ Status RewriteSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
 
 // While runs are merged, half of the memory is for the batches at hand, one a run, and a quarter for the rows that are
 // given, twice: brought together and put in order.
-int64_t RewriteSorter::given_batch_bytes() const {
+int64_t ExternalSorter::given_batch_bytes() const {
   return std::clamp(options_.memory_bytes / 8, int64_t{64} << 10, int64_t{8} << 20);
 }
-int64_t RewriteSorter::spilled_batch_bytes() const {
+int64_t ExternalSorter::spilled_batch_bytes() const {
   return std::clamp(options_.memory_bytes / 64, int64_t{64} << 10, int64_t{1} << 20);
 }
-size_t RewriteSorter::most_merged_runs() const {
+size_t ExternalSorter::most_merged_runs() const {
   const int64_t batch_bytes = std::max(largest_spilled_batch_, int64_t{1});
   return std::clamp(static_cast<size_t>(options_.memory_bytes / 2 / batch_bytes), size_t{2}, kMaxMergedRuns);
 }
 
-Result<std::unique_ptr<SortedRun>> RewriteSorter::SortBuffer() {
+Result<std::unique_ptr<SortedRun>> ExternalSorter::SortBuffer() {
   buffer_bytes_ = 0;
   return SortInMemory(std::exchange(buffer_, {}), given_batch_bytes());
 }
 
-Result<std::unique_ptr<SortedRun>> RewriteSorter::Spill(const std::shared_ptr<SpillFile>& file, SortedRun& run) {
+Result<std::unique_ptr<SortedRun>> ExternalSorter::Spill(const std::shared_ptr<SpillFile>& file, SortedRun& run) {
   FRAZIL_ASSIGN(SpillFile::Spilled spilled, SpillFile::Append(file, run, spilled_batch_bytes()));
   largest_spilled_batch_ = std::max(largest_spilled_batch_, spilled.largest_batch_bytes);
   ++num_spilled_;
   return std::move(spilled.run);
 }
 
-Status RewriteSorter::SpillBuffer() {
+Status ExternalSorter::SpillBuffer() {
   FRAZIL_ASSIGN(const std::unique_ptr<SortedRun> sorted, SortBuffer());
   if (spill_file_ == nullptr) {
     FRAZIL_ASSIGN(spill_file_, SpillFile::Create(options_.temp_directory));
@@ -127,7 +128,7 @@ Status RewriteSorter::SpillBuffer() {
 }
 
 /// Merges neighbouring runs until they can be merged at once. Their order is kept: it decides among equal keys.
-Status RewriteSorter::MergeDown() {
+Status ExternalSorter::MergeDown() {
   const size_t most = most_merged_runs();
   while (runs_.size() > most) {
     FRAZIL_ASSIGN(const std::shared_ptr<SpillFile> file, SpillFile::Create(options_.temp_directory));
@@ -148,7 +149,7 @@ Status RewriteSorter::MergeDown() {
   return {};
 }
 
-Status RewriteSorter::Sort() {
+Status ExternalSorter::Sort() {
   if (runs_.empty()) {
     if (buffer_.empty()) return {};
     FRAZIL_ASSIGN(result_, SortBuffer());
@@ -161,7 +162,7 @@ Status RewriteSorter::Sort() {
   return {};
 }
 
-Result<std::optional<RewriteSorter::SortedRows>> RewriteSorter::Next() {
+Result<std::optional<ExternalSorter::SortedRows>> ExternalSorter::Next() {
   if (pending_ == nullptr || pending_begin_ == pending_->num_rows()) {
     if (result_ == nullptr) return std::nullopt;
     FRAZIL_ASSIGN(pending_, result_->Next());
@@ -196,4 +197,4 @@ Result<std::optional<RewriteSorter::SortedRows>> RewriteSorter::Next() {
   return sorted;
 }
 
-}  // namespace frazil::maintain
+}  // namespace frazil::write

@@ -1,4 +1,4 @@
-#include "frazil/maintain/rewrite_sort_key.h"
+#include "frazil/write/sort_key.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,8 +6,9 @@
 #include <arrow/api.h>
 
 #include "frazil/format/parquet_value.h"
+#include "frazil/write/column_path.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 namespace {
 
 constexpr auto kZero = std::byte{0};
@@ -47,26 +48,10 @@ void AppendOrdered(const spec::Value& value, Bytes& out) {
   if (const auto* uuid = std::get_if<Uuid>(&value)) return AppendBytes(out, uuid->bytes());
 }
 
-/// Position of each field of `path` in its parent, unknown columns not counted: batches do not have them.
-std::vector<int> ChildIndices(const spec::Schema& schema, const std::vector<const spec::Field*>& path) {
-  std::vector<int> indices;
-  const std::vector<spec::Field>* level = &schema.fields();
-  for (const spec::Field* field : path) {
-    int index = 0;
-    for (const spec::Field& sibling : *level) {
-      if (sibling.id == field->id) break;
-      index += sibling.type.id() != spec::TypeId::kUnknown;
-    }
-    indices.push_back(index);
-    level = &field->type.fields();
-  }
-  return indices;
-}
-
 }  // namespace
 
-Result<RewriteSortKey> RewriteSortKey::Make(const spec::SortOrder& order, const spec::Schema& schema) {
-  RewriteSortKey key;
+Result<SortKey> SortKey::Make(const spec::SortOrder& order, const spec::Schema& schema) {
+  SortKey key;
   for (const spec::SortField& sort : order.fields) {
     if (sort.transform.kind() == spec::Transform::Kind::kUnknown) {
       return Fail(ErrorCode::kNotSupported, "sorting by the transform {}", sort.transform.ToString());
@@ -76,20 +61,15 @@ Result<RewriteSortKey> RewriteSortKey::Make(const spec::SortOrder& order, const 
       return Fail(ErrorCode::kInvalidArgument, "a sort order needs a column that the table lacks: id {}",
                   sort.source_id);
     }
-    key.fields_.push_back({sort, path.back()->type, ChildIndices(schema, path)});
+    key.fields_.push_back({sort, path.back()->type, ColumnPath(schema, path)});
   }
   return key;
 }
 
-Status RewriteSortKey::AppendTo(const arrow::RecordBatch& rows, std::vector<Bytes>& keys) const {
+Status SortKey::AppendTo(const arrow::RecordBatch& rows, std::vector<Bytes>& keys) const {
   for (const Field& field : fields_) {
     if (field.source_type.id() == spec::TypeId::kUnknown) continue;  // all null
-    std::shared_ptr<arrow::Array> column = rows.column(field.path[0]);
-    for (size_t i = 1; i < field.path.size(); ++i) {
-      auto child = static_cast<const arrow::StructArray&>(*column).GetFlattenedField(field.path[i]);
-      if (!child.ok()) return Fail(ErrorCode::kInternal, "sort column: {}", child.status().message());
-      column = child.MoveValueUnsafe();
-    }
+    FRAZIL_ASSIGN(const std::shared_ptr<arrow::Array> column, ColumnAt(rows, field.path));
     const bool is_plain = field.sort.transform.kind() == spec::Transform::Kind::kIdentity;
     const bool nulls_are_first = field.sort.null_order == spec::NullOrder::kFirst;
     for (int64_t row = 0; row < rows.num_rows(); ++row) {
@@ -124,4 +104,4 @@ Status RewriteSortKey::AppendTo(const arrow::RecordBatch& rows, std::vector<Byte
   return {};
 }
 
-}  // namespace frazil::maintain
+}  // namespace frazil::write

@@ -10,42 +10,41 @@
 #include <arrow/type_fwd.h>
 
 #include "frazil/base/result.h"
-#include "frazil/maintain/rewrite_sort_key.h"
 #include "frazil/spec/partition_spec.h"
 #include "frazil/write/partitioner.h"
+#include "frazil/write/sort_key.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 
 class SortedRun;
 class SpillFile;
 
-/// Orders the rows of a file group by (partition, sort order, as they came) in bounded memory: what does not fit is
-/// sorted in parts, written to a file of its own and merged (maintenance.md section 3): wide rows a few at a time, and of as
-/// many parts as there is memory for. Remembers where rows came from.
+/// Orders rows by (partition, sort order, as they came) in bounded memory: what does not fit is sorted in parts, written to
+/// a file of its own and merged (maintenance.md section 3): wide rows a few at a time, and of as many parts as there is
+/// memory for. Remembers where rows came from.
 ///
 /// Add all rows, Sort() once, then Next() until none. One thread. Errors: kIo naming the folder.
-class RewriteSorter {
+class ExternalSorter {
  public:
   struct Options {
     spec::SchemaPtr schema;
-    int num_lineage_columns = 0;  ///< behind the schema's in every batch
     spec::PartitionSpec spec;
     bool splits_by_partition = false;  ///< else all rows belong to one partition
     spec::SortOrder sort_order;        ///< may be unsorted: then only partitions are brought together
     int64_t memory_bytes = 0;
     std::string temp_directory;  ///< empty: the system's
   };
-  static Result<std::unique_ptr<RewriteSorter>> Make(Options options);
-  ~RewriteSorter();  ///< deletes the files
+  static Result<std::unique_ptr<ExternalSorter>> Make(Options options);
+  ~ExternalSorter();  ///< deletes the files
 
-  /// The next carried rows of a source.
+  /// The next rows of a source: the schema's columns (those of type unknown left out), then any others, the same each time.
   Status Add(uint32_t source, const arrow::RecordBatch& rows);
   /// Rows of a source so far.
   int64_t num_rows(uint32_t source) const { return source < num_rows_.size() ? num_rows_[source] : 0; }
 
   Status Sort();
 
-  /// Which carried row of which source.
+  /// Which row of which source.
   struct Origin {
     uint32_t source = 0;
     int64_t ordinal = 0;
@@ -60,7 +59,7 @@ class RewriteSorter {
   int num_spilled_runs() const { return num_spilled_; }
 
  private:
-  RewriteSorter(Options options, RewriteSortKey key, std::optional<write::Partitioner> partitioner);
+  ExternalSorter(Options options, SortKey key, std::optional<Partitioner> partitioner);
 
   Result<std::vector<uint32_t>> PartitionsOf(const arrow::RecordBatch& rows);
   Status SpillBuffer();
@@ -73,8 +72,8 @@ class RewriteSorter {
   size_t most_merged_runs() const;
 
   const Options options_;
-  const RewriteSortKey key_;
-  std::optional<write::Partitioner> partitioner_;
+  const SortKey key_;
+  std::optional<Partitioner> partitioner_;
   std::unordered_map<spec::PartitionTuple, uint32_t, spec::PartitionTupleHash, spec::PartitionTupleEqual> ordinals_;
   std::vector<spec::PartitionTuple> partitions_;  ///< by ordinal: in the order of their first row
 
@@ -91,4 +90,4 @@ class RewriteSorter {
   int num_spilled_ = 0;
 };
 
-}  // namespace frazil::maintain
+}  // namespace frazil::write

@@ -1,4 +1,4 @@
-#include "frazil/maintain/rewrite_sorted_run.h"
+#include "frazil/write/sorted_run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@
 #include "frazil/io/unnamed_file.h"
 #include "frazil/write/gather.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 namespace {
 
 constexpr int64_t kBatchRows = 8192;
@@ -70,7 +70,7 @@ class MemoryRun : public SortedRun {
       bytes += row_bytes_[static_cast<size_t>(order_[next_])];
       if (bytes > batch_bytes_ && next_ > begin) break;
     }
-    return write::Gather(*rows_, std::span(order_).subspan(begin, next_ - begin));
+    return Gather(*rows_, std::span(order_).subspan(begin, next_ - begin));
   }
 
  private:
@@ -156,7 +156,7 @@ class MergedRun : public SortedRun {
     std::vector<int64_t> order;
     order.reserve(picked_.size());
     for (const size_t input : picked_) order.push_back(next_row[input]++);
-    return write::Gather(*whole, order);
+    return Gather(*whole, order);
   }
 
   Status Refill(size_t index) {
@@ -289,4 +289,4 @@ Result<SpillFile::Spilled> SpillFile::Append(const std::shared_ptr<SpillFile>& f
   return spilled;
 }
 
-}  // namespace frazil::maintain
+}  // namespace frazil::write

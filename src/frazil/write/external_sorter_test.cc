@@ -1,4 +1,4 @@
-#include "frazil/maintain/rewrite_sorter.h"
+#include "frazil/write/external_sorter.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "frazil/base/test_support.h"
 #include "frazil/format/parquet_schema.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 namespace {
 
 using spec::FieldId;
@@ -56,14 +56,14 @@ bool IsBefore(const Row& left, const Row& right, const std::vector<std::string>&
   return left.number && *left.number < *right.number;
 }
 
-class RewriteSorterTest : public ::testing::TestWithParam<int64_t> {};
+class ExternalSorterTest : public ::testing::TestWithParam<int64_t> {};
 
 // The parameter is the memory it may use: in memory, in some runs, in so many that they are merged twice.
-TEST_P(RewriteSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
+TEST_P(ExternalSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::mt19937 random(seed);
-  RewriteSorter::Options options;
+  ExternalSorter::Options options;
   options.schema = RowSchema();
   options.spec =
       spec::PartitionSpec(spec::SpecId{0}, {{FieldId{3}, FieldId{1000}, "part", spec::Transform::Identity()}});
@@ -73,7 +73,7 @@ TEST_P(RewriteSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
       {.source_id = FieldId{1}}};
   options.memory_bytes = GetParam();
   options.temp_directory = ::testing::TempDir();
-  const auto sorter = RewriteSorter::Make(options);
+  const auto sorter = ExternalSorter::Make(options);
   ASSERT_THAT(sorter, IsOk());
   std::vector<Row> all;
   std::vector<std::string> parts;
@@ -101,7 +101,7 @@ TEST_P(RewriteSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
     const auto sorted = (*sorter)->Next();
     ASSERT_THAT(sorted, IsOk());
     if (!*sorted) break;
-    const RewriteSorter::SortedRows& rows = **sorted;
+    const ExternalSorter::SortedRows& rows = **sorted;
     ASSERT_EQ(static_cast<int64_t>(rows.origins.size()), rows.rows->num_rows());
     const auto& texts = static_cast<const arrow::StringArray&>(*rows.rows->column(1));
     for (int64_t i = 0; i < rows.rows->num_rows(); ++i, ++next) {
@@ -116,7 +116,7 @@ TEST_P(RewriteSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
   EXPECT_EQ((*sorter)->num_spilled_runs() > 0, GetParam() < int64_t{1} << 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, RewriteSorterTest,
+INSTANTIATE_TEST_SUITE_P(Memory, ExternalSorterTest,
                          ::testing::Values(int64_t{64} << 20, int64_t{100} << 10, int64_t{1}));
 
 size_t OpenDescriptors() {
@@ -125,15 +125,15 @@ size_t OpenDescriptors() {
 }
 
 // Counted in rows, a merge of a few dozen runs of such rows held all of them, three times.
-TEST(RewriteSorter, WideRowsInManyRunsTakeLittleMemoryAndTwoDescriptors) {
+TEST(ExternalSorter, WideRowsInManyRunsTakeLittleMemoryAndTwoDescriptors) {
   constexpr int kRows = 600;
   constexpr int64_t kMemory = int64_t{4} << 20;
-  RewriteSorter::Options options;
+  ExternalSorter::Options options;
   options.schema = RowSchema();
   options.sort_order.fields = {{.source_id = FieldId{1}}};
   options.memory_bytes = kMemory;
   options.temp_directory = ::testing::TempDir();
-  const auto sorter = RewriteSorter::Make(options);
+  const auto sorter = ExternalSorter::Make(options);
   ASSERT_THAT(sorter, IsOk());
   arrow::MemoryPool* const pool = arrow::default_memory_pool();
   const int64_t before = pool->bytes_allocated();
@@ -159,4 +159,4 @@ TEST(RewriteSorter, WideRowsInManyRunsTakeLittleMemoryAndTwoDescriptors) {
 }
 
 }  // namespace
-}  // namespace frazil::maintain
+}  // namespace frazil::write

@@ -11,7 +11,7 @@
 
 #include "frazil/base/result.h"
 
-namespace frazil::maintain {
+namespace frazil::write {
 
 // Rows in order, in memory, on disk or out of a merge. The last three columns of every batch are the row's key (binary),
 // its source (uint32) and its ordinal in the source (int64).
@@ -63,4 +63,4 @@ class SpillFile {
   std::shared_ptr<arrow::io::RandomAccessFile> input_;
 };
 
-}  // namespace frazil::maintain
+}  // namespace frazil::write
