@@ -11,9 +11,9 @@
 #include "frazil/format/parquet_error.h"
 #include "frazil/format/parquet_file.h"
 #include "frazil/format/parquet_projection.h"
+#include "frazil/format/parquet_row_ranges.h"
 #include "frazil/format/parquet_row_width.h"
 #include "frazil/format/parquet_schema.h"
-#include "frazil/spec/single_value.h"
 
 namespace frazil::format {
 namespace {
@@ -59,25 +59,6 @@ class BatchSize {
   double bytes_left_ = 0;
   int64_t rows_ = 1;
 };
-
-/// A bound of the file's own type: the bytes depend on the kind of the value only.
-Bytes EncodeBound(const spec::Value& value) {
-  using spec::Type;
-  using spec::TypeId;
-  struct TypeOfKind {
-    Type operator()(std::monostate) const { return Type(); }
-    Type operator()(bool) const { return Type::Primitive(TypeId::kBoolean); }
-    Type operator()(int32_t) const { return Type::Primitive(TypeId::kInt); }
-    Type operator()(int64_t) const { return Type::Primitive(TypeId::kLong); }
-    Type operator()(float) const { return Type::Primitive(TypeId::kFloat); }
-    Type operator()(double) const { return Type::Primitive(TypeId::kDouble); }
-    Type operator()(const std::string&) const { return Type::Primitive(TypeId::kString); }
-    Type operator()(const Bytes&) const { return Type::Primitive(TypeId::kBinary); }
-    Type operator()(const spec::Decimal&) const { return Type::DecimalOf(38, 0); }
-    Type operator()(const Uuid&) const { return Type::Primitive(TypeId::kUuid); }
-  };
-  return spec::EncodeSingleValue(std::visit(TypeOfKind{}, value), value);
-}
 
 }  // namespace
 
@@ -240,15 +221,12 @@ Result<ParquetMetrics> ParquetReader::RowGroupMetrics(int row_group) const {
 
 Result<spec::DataFile> ParquetReader::RowGroupAsFile(int row_group) const {
   FRAZIL_ASSIGN(ParquetMetrics metrics, RowGroupMetrics(row_group));
-  spec::DataFile file;
-  file.file_path = path();
-  file.record_count = metrics.record_count;
-  file.column_sizes = std::move(metrics.column_sizes);
-  file.value_counts = std::move(metrics.value_counts);
-  file.null_value_counts = std::move(metrics.null_value_counts);
-  for (const auto& [id, value] : metrics.lower_bounds) file.lower_bounds[id] = EncodeBound(value);
-  for (const auto& [id, value] : metrics.upper_bounds) file.upper_bounds[id] = EncodeBound(value);
-  return file;
+  return AsDataFile(std::move(metrics), path());
+}
+
+Result<std::vector<ParquetRowRange>> ParquetReader::RowRanges(
+    int row_group, const std::map<spec::FieldId, spec::Type>& columns) const {
+  return Guard(ErrorCode::kCorruptData, path(), [&] { return ReadParquetRowRanges(*file_, row_group, columns); });
 }
 
 Result<std::unique_ptr<ParquetBatchReader>> ParquetReader::Read(const std::vector<spec::Field>& columns,

@@ -31,6 +31,13 @@ struct ParquetRowGroup {
   int64_t compressed_bytes = 0;
 };
 
+/// Rows of one row group that lie in one page of each column that was asked about.
+struct ParquetRowRange {
+  int64_t first_row = 0;  ///< position in the file
+  int64_t num_rows = 0;
+  spec::DataFile metrics;  ///< what the file says of them, in the shape that expr::FileMayMatch takes
+};
+
 /// Some rows of one row group.
 struct ParquetBatch {
   int64_t first_row = 0;  ///< position in the file of the batch's first row, counted over all row groups
@@ -93,6 +100,10 @@ class ParquetReader {
   Result<ParquetMetrics> RowGroupMetrics(int row_group) const;
   /// The same in the shape that expr::FileMayMatch takes; bounds encoded as manifests have them.
   Result<spec::DataFile> RowGroupAsFile(int row_group) const;
+  /// The rows of one row group in ranges, with what the page indexes say of `columns`, which are given with the table's
+  /// types. Empty when they say nothing of any of them. An index that cannot be is none.
+  Result<std::vector<ParquetRowRange>> RowRanges(int row_group,
+                                                 const std::map<spec::FieldId, spec::Type>& columns) const;
 
   /// Reads `columns` (ids at every depth; names, order and types are the table's today) from `row_groups` (ascending
   /// indices) in batches of at most `batch_rows`, and about kParquetBatchBytes.

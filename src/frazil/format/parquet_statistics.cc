@@ -5,6 +5,8 @@
 
 #include <parquet/statistics.h>
 
+#include "frazil/spec/single_value.h"
+
 namespace frazil::format {
 namespace {
 
@@ -122,6 +124,25 @@ Bounds BoundsOf(const ColumnDescriptor& column, const parquet::Statistics& stati
   }
 }
 
+/// A bound of the file's own type: the bytes depend on the kind of the value only.
+Bytes EncodeBound(const spec::Value& value) {
+  using spec::Type;
+  using spec::TypeId;
+  struct TypeOfKind {
+    Type operator()(std::monostate) const { return Type(); }
+    Type operator()(bool) const { return Type::Primitive(TypeId::kBoolean); }
+    Type operator()(int32_t) const { return Type::Primitive(TypeId::kInt); }
+    Type operator()(int64_t) const { return Type::Primitive(TypeId::kLong); }
+    Type operator()(float) const { return Type::Primitive(TypeId::kFloat); }
+    Type operator()(double) const { return Type::Primitive(TypeId::kDouble); }
+    Type operator()(const std::string&) const { return Type::Primitive(TypeId::kString); }
+    Type operator()(const Bytes&) const { return Type::Primitive(TypeId::kBinary); }
+    Type operator()(const spec::Decimal&) const { return Type::DecimalOf(38, 0); }
+    Type operator()(const Uuid&) const { return Type::Primitive(TypeId::kUuid); }
+  };
+  return spec::EncodeSingleValue(std::visit(TypeOfKind{}, value), value);
+}
+
 /// Zeros of either sign lie within: writers do not agree on which of them is the smaller.
 void WidenZeros(Bounds& bounds) {
   if (auto* lower = std::get_if<float>(&bounds.lower); lower != nullptr && *lower == 0) *lower = -0.0F;
@@ -153,11 +174,15 @@ void ParquetMetricsCollector::AddColumn(const parquet::ColumnChunkMetaData& chun
                                         const parquet::ColumnDescriptor& descriptor, spec::FieldId id) {
   metrics_.column_sizes[id] += chunk.total_compressed_size();
   if (descriptor.max_repetition_level() > 0) return;
-  metrics_.value_counts[id] += chunk.num_values();
-
   const std::shared_ptr<parquet::Statistics> statistics = chunk.is_stats_set() ? chunk.statistics() : nullptr;
+  AddStatistics(statistics.get(), chunk.num_values(), descriptor, id);
+}
+
+void ParquetMetricsCollector::AddStatistics(const parquet::Statistics* statistics, int64_t num_values,
+                                            const parquet::ColumnDescriptor& descriptor, spec::FieldId id) {
+  metrics_.value_counts[id] += num_values;
   if (statistics == nullptr) {
-    if (chunk.num_values() == 0) return;
+    if (num_values == 0) return;
     without_bounds_.push_back(id);
     without_null_count_.push_back(id);
     return;
@@ -168,7 +193,7 @@ void ParquetMetricsCollector::AddColumn(const parquet::ColumnChunkMetaData& chun
     without_null_count_.push_back(id);
   }
   if (!statistics->HasMinMax()) {
-    const bool is_all_null = statistics->HasNullCount() && statistics->null_count() == chunk.num_values();
+    const bool is_all_null = statistics->HasNullCount() && statistics->null_count() == num_values;
     const bool may_be_all_nan =
         descriptor.physical_type() == parquet::Type::FLOAT || descriptor.physical_type() == parquet::Type::DOUBLE;
     if (!is_all_null && !may_be_all_nan) without_bounds_.push_back(id);
@@ -193,6 +218,18 @@ ParquetMetrics ParquetMetricsCollector::Finish() {
   }
   for (const spec::FieldId id : without_null_count_) metrics_.null_value_counts.erase(id);
   return std::move(metrics_);
+}
+
+spec::DataFile AsDataFile(ParquetMetrics metrics, const std::string& path) {
+  spec::DataFile file;
+  file.file_path = path;
+  file.record_count = metrics.record_count;
+  file.column_sizes = std::move(metrics.column_sizes);
+  file.value_counts = std::move(metrics.value_counts);
+  file.null_value_counts = std::move(metrics.null_value_counts);
+  for (const auto& [id, value] : metrics.lower_bounds) file.lower_bounds[id] = EncodeBound(value);
+  for (const auto& [id, value] : metrics.upper_bounds) file.upper_bounds[id] = EncodeBound(value);
+  return file;
 }
 
 int64_t StartOffsetOf(const parquet::RowGroupMetaData& row_group) {

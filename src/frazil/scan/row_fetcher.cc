@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <arrow/api.h>
 #include <arrow/compute/api.h>
 
+#include "frazil/expr/evaluate.h"
 #include "frazil/format/shared_lru_cache.h"
 #include "frazil/scan/equality_deletes.h"
 #include "frazil/scan/fetch_gate.h"
@@ -92,6 +94,12 @@ Result<Batch> PickRows(RowSource& source, const FileColumns& columns, std::span<
   return Concatenate(columns.schema(), picked, path);
 }
 
+/// The columns of a filter with their types.
+void AddColumnsOf(const expr::Expression& filter, std::map<spec::FieldId, spec::Type>& columns) {
+  for (const expr::ExpressionPtr& child : filter.children()) AddColumnsOf(*child, columns);
+  if (filter.op() > expr::Op::kNot) columns.emplace(filter.field(), filter.type());  // a leaf
+}
+
 /// Whether equality deletes mean the same with both.
 bool ReadsAlike(const spec::TableMetadata& a, const spec::TableMetadata& b) {
   if (&a == &b) return true;
@@ -140,6 +148,29 @@ class RowFetcher::Impl {
       if (!deleted[i]) left.push_back(positions[i]);
     }
     return FetchAny(plan, task, left, columns, counts);
+  }
+
+  Result<std::optional<LocatedRows>> Locate(const table::ScanPlan& plan, const table::FileScanTask& task,
+                                            double largest_share) {
+    const spec::DataFile& file = task.data_file.file;
+    std::map<spec::FieldId, spec::Type> columns;
+    AddColumnsOf(*plan.filter, columns);
+    if (columns.empty() || file.file_format != spec::FileFormat::kParquet) return std::nullopt;
+    FRAZIL_ASSIGN(const std::shared_ptr<const OpenFile> open, Open(*plan.metadata, file, nullptr));
+    const format::ParquetReader& parquet = open->rows().file();
+    const auto most_rows = static_cast<size_t>(largest_share * static_cast<double>(parquet.num_rows()));
+    LocatedRows located;
+    for (size_t i = 0; i < parquet.row_groups().size(); ++i) {
+      FRAZIL_ASSIGN(std::vector<format::ParquetRowRange> ranges, parquet.RowRanges(static_cast<int>(i), columns));
+      if (ranges.empty() && parquet.row_groups()[i].num_rows > 0) return std::nullopt;
+      for (const format::ParquetRowRange& range : ranges) {
+        if (!expr::FileMayMatch(plan.filter, range.metrics, *plan.schema)) continue;
+        if (located.positions.size() + static_cast<size_t>(range.num_rows) > most_rows) return std::nullopt;
+        for (int64_t row = 0; row < range.num_rows; ++row) located.positions.push_back(range.first_row + row);
+      }
+    }
+    located.bytes_per_row = std::max<int64_t>(1, parquet.DecodedBytes() / std::max<int64_t>(1, parquet.num_rows()));
+    return located;
   }
 
  private:
@@ -226,6 +257,11 @@ Result<std::shared_ptr<arrow::RecordBatch>> RowFetcher::Fetch(const table::ScanP
                                                               std::span<const int64_t> positions,
                                                               const ReadColumns& columns, FetchCounts* counts) {
   return impl_->Fetch(plan, task, positions, columns, counts);
+}
+
+Result<std::optional<LocatedRows>> RowFetcher::Locate(const table::ScanPlan& plan, const table::FileScanTask& task,
+                                                      double largest_share) {
+  return impl_->Locate(plan, task, largest_share);
 }
 
 }  // namespace frazil::scan

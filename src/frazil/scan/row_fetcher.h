@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -31,6 +33,12 @@ class RowCache {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Some rows of a file.
+struct LocatedRows {
+  std::vector<int64_t> positions;  ///< ascending
+  int64_t bytes_per_row = 1;       ///< of all columns in memory, roughly
+};
+
 /// Reads single rows of data files by position: one page per column, found by the offset index, instead of a scan
 /// (format::ParquetRowReader). Rows of Avro files cost a scan.
 ///
@@ -51,6 +59,11 @@ class RowFetcher {
   Result<std::shared_ptr<arrow::RecordBatch>> Fetch(const table::ScanPlan& plan, const table::FileScanTask& task,
                                                     std::span<const int64_t> positions, const ReadColumns& columns,
                                                     FetchCounts* counts);
+
+  /// The rows of a Parquet file that may satisfy the plan's filter, as its page indexes say (page pruning), deleted ones too.
+  /// None when these say nothing, or when more than `largest_share` of the rows may: then a scan is better.
+  Result<std::optional<LocatedRows>> Locate(const table::ScanPlan& plan, const table::FileScanTask& task,
+                                            double largest_share);
 
  private:
   class Impl;

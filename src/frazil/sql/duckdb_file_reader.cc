@@ -1,6 +1,7 @@
 #include "frazil/sql/duckdb_file_reader.h"
 
 #include <algorithm>
+#include <span>
 
 #include <arrow/array.h>
 #include <arrow/c/bridge.h>
@@ -9,6 +10,7 @@
 
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "duckdb/storage/table/column_segment.hpp"
+#include "frazil/format/parquet_reader.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_value.h"
 
@@ -64,10 +66,10 @@ ScanFileReader::ScanFileReader(duckdb::OpenFileInfo file_info, std::shared_ptr<c
                                const table::ScanPlan& plan, const table::FileScanTask& task)
     : BaseFileReader(std::move(file_info)), pinned_(std::move(pinned)), plan_(plan), task_(task) {}
 
-void ScanFileReader::ReadRows(std::shared_ptr<scan::RowFetcher> fetcher, std::span<const int64_t> positions,
+void ScanFileReader::ReadRows(std::shared_ptr<scan::RowFetcher> fetcher, scan::LocatedRows rows,
                               std::atomic<int64_t>& num_pages) {
   fetcher_ = std::move(fetcher);
-  positions_ = positions;
+  located_ = std::move(rows);
   num_pages_ = &num_pages;
 }
 
@@ -155,14 +157,30 @@ std::shared_ptr<arrow::Schema> ScanFileReader::OpenRows() {
     rows_ = ValueOrThrow(scan::FileReader::Open(pinned_->table->io(), plan_, task_, read_, pinned_->equality_deletes));
     return rows_->schema();
   }
-  scan::FetchCounts counts;
-  fetched_ = ValueOrThrow(fetcher_->Fetch(plan_, task_, positions_, read_, &counts));
-  *num_pages_ += counts.pages;
+  fetched_ = FetchRows();
   return fetched_->schema();
+}
+
+/// The next of them: as many as a batch should have.
+std::shared_ptr<arrow::RecordBatch> ScanFileReader::FetchRows() {
+  constexpr int64_t kMostRows = 65'536;
+  const auto most =
+      static_cast<size_t>(std::clamp<int64_t>(2 * format::kParquetBatchBytes / located_.bytes_per_row, 1, kMostRows));
+  const size_t count = std::min(most, located_.positions.size() - next_located_);
+  scan::FetchCounts counts;
+  auto rows = ValueOrThrow(
+      fetcher_->Fetch(plan_, task_, std::span(located_.positions).subspan(next_located_, count), read_, &counts));
+  next_located_ += count;
+  *num_pages_ += counts.pages;
+  return rows;
 }
 
 std::shared_ptr<arrow::RecordBatch> ScanFileReader::NextRows() {
   if (rows_ != nullptr) return ValueOrThrow(rows_->Next());
+  // Equality deletes may leave nothing of what was fetched.
+  while ((fetched_ == nullptr || fetched_->num_rows() == 0) && next_located_ < located_.positions.size()) {
+    fetched_ = FetchRows();
+  }
   if (fetched_ != nullptr && fetched_->num_rows() == 0) return nullptr;
   return std::exchange(fetched_, nullptr);
 }

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -31,9 +30,8 @@ class ScanFileReader final : public duckdb::BaseFileReader {
   ScanFileReader(duckdb::OpenFileInfo file, std::shared_ptr<const PinnedTable> pinned, const table::ScanPlan& plan,
                  const table::FileScanTask& task);
 
-  /// Reads these rows only, which are live but for equality deletes; instead of all. `positions` outlives the reader.
-  void ReadRows(std::shared_ptr<scan::RowFetcher> fetcher, std::span<const int64_t> positions,
-                std::atomic<int64_t>& num_pages);
+  /// Reads these rows only, which are live but for equality deletes; instead of all.
+  void ReadRows(std::shared_ptr<scan::RowFetcher> fetcher, scan::LocatedRows rows, std::atomic<int64_t>& num_pages);
 
   /// Adds the next column of the scan: a column of the table by its place in the schema, a hidden one that is computed
   /// from rows, or a value that is the same for all of them.
@@ -70,6 +68,7 @@ class ScanFileReader final : public duckdb::BaseFileReader {
 
   void AddOutput(Output output, std::string name, duckdb::LogicalType type);
   std::shared_ptr<arrow::Schema> OpenRows();
+  std::shared_ptr<arrow::RecordBatch> FetchRows();
   std::shared_ptr<arrow::RecordBatch> NextRows();
   bool NextBatch(duckdb::ClientContext& context);
   void FilterChunk(duckdb::DataChunk& chunk);
@@ -84,7 +83,8 @@ class ScanFileReader final : public duckdb::BaseFileReader {
 
   std::unique_ptr<scan::FileReader> rows_;
   std::shared_ptr<scan::RowFetcher> fetcher_;  // instead of rows_
-  std::span<const int64_t> positions_;
+  scan::LocatedRows located_;
+  size_t next_located_ = 0;
   std::atomic<int64_t>* num_pages_ = nullptr;
   std::shared_ptr<arrow::RecordBatch> fetched_;
   std::shared_ptr<arrow::Schema> arrow_schema_;

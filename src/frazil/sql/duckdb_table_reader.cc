@@ -140,7 +140,7 @@ duckdb::shared_ptr<duckdb::BaseFileReader> TableReader::CreateReader(duckdb::Cli
   OkOrThrow(scan::CheckNotEncrypted(task.data_file.file));
   if (KeyLookup* lookup = list.key_lookup(); lookup != nullptr) {
     auto reader = duckdb::make_shared_ptr<ScanFileReader>(file, pinned_, list.plan(), task);
-    reader->ReadRows(lookup->index->fetcher, lookup->positions[index], lookup->num_pages);
+    reader->ReadRows(lookup->index->fetcher, {.positions = lookup->positions[index]}, lookup->num_pages);
     return reader;
   }
   if (task.data_file.file.file_format == spec::FileFormat::kParquet) {
@@ -157,11 +157,13 @@ duckdb::ReaderInitializeType TableReader::InitializeReader(
   const table::FileScanTask& task = list.plan().tasks[data.reader->file_list_idx.GetIndex()];
   if (data.reader->GetReaderType() != kScanFileReader) {
     PrepareColumns(task, data.reader->columns);
-    if (Fits(data.reader->columns, global_ids)) {
+    auto few = CanFetch(global_ids) ? ValueOrThrow(list.FewRowsOf(task)) : std::nullopt;
+    if (!few && Fits(data.reader->columns, global_ids)) {
       return MultiFileReader::InitializeReader(data, bind_data, global_columns, global_ids, filters, context, state);
     }
     auto reader = duckdb::make_shared_ptr<ScanFileReader>(data.reader->file, pinned_, list.plan(), task);
     reader->file_list_idx = data.reader->file_list_idx;
+    if (few) reader->ReadRows(list.fetcher(), *std::move(few), list.num_fetched_pages());
     data.reader = std::move(reader);
   }
   MapDirectly(data, task.data_file, global_ids, filters, bind_data.virtual_columns);
@@ -300,6 +302,18 @@ bool TableReader::Fits(const vector<MultiFileColumnDefinition>& columns, const v
     const spec::Field& field = pinned_->schema->fields()[id.GetPrimaryIndex()];
     const MultiFileColumnDefinition* column = FindColumn(columns, field.id);
     return column == nullptr || FitsParquetReader(field, *column);
+  });
+}
+
+/// Whether rows with these columns can come from elsewhere than DuckDB's reader.
+bool TableReader::CanFetch(const vector<ColumnIndex>& ids) const {
+  const auto holds_variant = [](const auto& self, const spec::Type& type) -> bool {
+    return type.id() == spec::TypeId::kVariant ||
+           std::ranges::any_of(type.fields(), [&](const spec::Field& child) { return self(self, child.type); });
+  };
+  return std::ranges::none_of(ids, [&](const ColumnIndex& id) {
+    const auto& fields = pinned_->schema->fields();
+    return id.GetPrimaryIndex() < fields.size() && holds_variant(holds_variant, fields[id.GetPrimaryIndex()].type);
   });
 }
 

@@ -46,7 +46,8 @@ class TableReader final : public duckdb::MultiFileReader {
       const duckdb::vector<duckdb::MultiFileColumnDefinition>& global_columns,
       const duckdb::vector<duckdb::ColumnIndex>& columns) override;
 
-  /// DuckDB's Parquet reader, or ours where it cannot read the file or single rows are wanted.
+  /// DuckDB's Parquet reader, or ours where it cannot read the file or single rows are wanted. InitializeReader() may put ours
+  /// in its place: when page indexes tell that few rows can match.
   duckdb::shared_ptr<duckdb::BaseFileReader> CreateReader(duckdb::ClientContext& context,
                                                           duckdb::GlobalTableFunctionState& global,
                                                           const duckdb::OpenFileInfo& file, duckdb::idx_t index,
@@ -103,6 +104,7 @@ class TableReader final : public duckdb::MultiFileReader {
                       duckdb::vector<duckdb::MultiFileColumnDefinition>& columns) const;
   bool Fits(const duckdb::vector<duckdb::MultiFileColumnDefinition>& columns,
             const duckdb::vector<duckdb::ColumnIndex>& ids) const;
+  bool CanFetch(const duckdb::vector<duckdb::ColumnIndex>& ids) const;
   void MapDirectly(duckdb::MultiFileReaderData& data, const table::LiveDataFile& file,
                    const duckdb::vector<duckdb::ColumnIndex>& ids, duckdb::optional_ptr<duckdb::TableFilterSet> filters,
                    const duckdb::virtual_column_map_t& virtual_columns) const;

@@ -12,9 +12,17 @@
 #include "frazil/sql/key_filter.h"
 
 namespace frazil::sql {
+namespace {
+
+constexpr int64_t kFetchCacheBytes = int64_t{4} << 20;  // footers and dictionaries of the files that are being read
+
+}  // namespace
 
 ScanFileList::ScanFileList(std::shared_ptr<const PinnedTable> pinned, expr::ExpressionPtr filter, RowsOfScan rows)
-    : pinned_(std::move(pinned)), filter_(std::move(filter)), rows_(rows) {}
+    : pinned_(std::move(pinned)),
+      filter_(std::move(filter)),
+      rows_(rows),
+      fetcher_(std::make_shared<scan::RowFetcher>(pinned_->table->io(), kFetchCacheBytes)) {}
 
 const table::ScanPlan& ScanFileList::plan() const {
   std::lock_guard lock(mutex_);
@@ -94,6 +102,22 @@ Result<std::shared_ptr<const format::DeletionVector>> ScanFileList::DeletedRowsO
   FRAZIL_ASSIGN(format::DeletionVector deleted,
                 scan::DeletedRows(pinned_->table->io(), *plan_, task, *pinned_->equality_deletes));
   return std::make_shared<const format::DeletionVector>(std::move(deleted));
+}
+
+Result<std::optional<scan::LocatedRows>> ScanFileList::FewRowsOf(const table::FileScanTask& task) const {
+  // A small file is scanned before its indexes are read. Rows that are fetched cost several times what scanned ones do.
+  constexpr int64_t kLeastRows = 100'000;
+  constexpr double kLargestShare = 0.125;
+  if (filter_->op() == expr::Op::kTrue || rows_ != RowsOfScan::kLive || task.data_file.file.record_count < kLeastRows ||
+      !task.deletes.equality_deletes.empty()) {
+    return std::nullopt;
+  }
+  FRAZIL_ASSIGN(std::optional<scan::LocatedRows> located, fetcher_->Locate(*plan_, task, kLargestShare));
+  if (located && !task.deletes.empty()) {
+    FRAZIL_ASSIGN(const auto deleted, DeletedRowsOf(task));
+    std::erase_if(located->positions, [&](int64_t position) { return deleted->Contains(spec::RowPosition(position)); });
+  }
+  return located;
 }
 
 duckdb::unique_ptr<ScanFileList> ScanFileList::WithFilter(expr::ExpressionPtr filter, RowsOfScan rows) const {

@@ -8,6 +8,7 @@
 
 #include "duckdb/common/multi_file/multi_file_list.hpp"
 #include "frazil/expr/expression.h"
+#include "frazil/scan/row_fetcher.h"
 #include "frazil/sql/duckdb_scan.h"
 #include "frazil/sql/key_indexes.h"
 #include "frazil/table/plan_vectors.h"
@@ -46,6 +47,12 @@ class ScanFileList final : public duckdb::MultiFileList {
   KeyLookup* key_lookup() const;
   /// Deleted positions of one of the plan's files, of deletes of all kinds.
   Result<std::shared_ptr<const format::DeletionVector>> DeletedRowsOf(const table::FileScanTask& task) const;
+  /// Rows of one of the plan's files that may match, deleted ones not counted, when its page indexes tell that they are few
+  /// (page pruning). None: it is scanned.
+  Result<std::optional<scan::LocatedRows>> FewRowsOf(const table::FileScanTask& task) const;
+  const std::shared_ptr<scan::RowFetcher>& fetcher() const { return fetcher_; }  ///< of these
+  /// Pages that were read of them so far.
+  std::atomic<int64_t>& num_fetched_pages() const { return num_fetched_pages_; }
   duckdb::unique_ptr<ScanFileList> WithFilter(expr::ExpressionPtr filter, RowsOfScan rows) const;
 
   duckdb::vector<duckdb::OpenFileInfo> GetAllFiles() const override;
@@ -63,6 +70,8 @@ class ScanFileList final : public duckdb::MultiFileList {
   const std::shared_ptr<const PinnedTable> pinned_;
   const expr::ExpressionPtr filter_;
   const RowsOfScan rows_;
+  const std::shared_ptr<scan::RowFetcher> fetcher_;
+  mutable std::atomic<int64_t> num_fetched_pages_ = 0;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<table::ScanPlan> plan_;
   mutable std::unique_ptr<table::PlanVectors> vectors_;  ///< of plan_
