@@ -3,6 +3,7 @@
 import importlib.resources
 import sqlite3
 
+import duckdb_extension_sqlite_scanner
 import pytest
 
 
@@ -28,8 +29,7 @@ def test_without_the_extension_the_error_says_where_it_comes_from(shop):
 
 
 def test_a_database_is_read_joined_and_loaded(shop):
-    package = pytest.importorskip("duckdb_extension_sqlite_scanner", reason="pip install duckdb-extension-sqlite-scanner==1.5.5")
-    [extension] = importlib.resources.files(package).glob("extensions/v1.5.5/*.duckdb_extension")
+    [extension] = importlib.resources.files(duckdb_extension_sqlite_scanner).glob("extensions/v1.5.5/*.duckdb_extension")
     shop.run("sql", "-e", f"INSTALL '{extension}'", environment=of_its_own(shop))
     attach = "ATTACH 'shop.db' AS shop (TYPE sqlite, READ_ONLY); "
     load = attach + "INSERT INTO t.orders SELECT * FROM shop.orders"
