@@ -84,7 +84,6 @@ TEST_F(PagePruning, ReadsFewPagesOnly) {
   EXPECT_LT(BytesReadBy(select + "id = 123456"), all / 5);
   EXPECT_LT(BytesReadBy(select + "moment between timestamp '2026-01-01 10:00:00' and timestamp '2026-01-01 10:10:00'"),
             all / 5);
-  EXPECT_LT(BytesReadBy(select + "place.x = 100 and grp = 7"), all / 5);
   EXPECT_EQ(Query("select id, grp = id * 7919 % 50, _pos, _row_id, later from events where id = 123456"),
             Rows{"123456|true|123456|123456|3|"});
 }

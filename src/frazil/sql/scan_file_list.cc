@@ -107,15 +107,17 @@ Result<std::shared_ptr<const format::DeletionVector>> ScanFileList::DeletedRowsO
 Result<std::optional<scan::LocatedRows>> ScanFileList::FewRowsOf(const table::FileScanTask& task) const {
   // A small file is scanned before its indexes are read. Rows that are fetched cost several times what scanned ones do.
   constexpr int64_t kLeastRows = 100'000;
-  constexpr double kLargestShare = 0.125;
+  constexpr double kLargestShare = 1.0 / 32;
   if (filter_->op() == expr::Op::kTrue || rows_ != RowsOfScan::kLive || task.data_file.file.record_count < kLeastRows ||
       !task.deletes.equality_deletes.empty()) {
     return std::nullopt;
   }
-  FRAZIL_ASSIGN(std::optional<scan::LocatedRows> located, fetcher_->Locate(*plan_, task, kLargestShare));
-  if (located && !task.deletes.empty()) {
+  auto looked = fetcher_->Locate(*plan_, task, kLargestShare);
+  if (!looked || !*looked) return std::nullopt;  // what is wrong with the file is for the scan to say
+  scan::LocatedRows located = **std::move(looked);
+  if (!task.deletes.empty()) {
     FRAZIL_ASSIGN(const auto deleted, DeletedRowsOf(task));
-    std::erase_if(located->positions, [&](int64_t position) { return deleted->Contains(spec::RowPosition(position)); });
+    std::erase_if(located.positions, [&](int64_t position) { return deleted->Contains(spec::RowPosition(position)); });
   }
   return located;
 }
