@@ -27,6 +27,7 @@ class ParquetRowRangesTest : public ::testing::Test {
   std::shared_ptr<const ParquetReader> Write(const Type& type, const std::string& json,
                                              std::map<std::string, std::string> properties = {}) {
     properties["write.parquet.page-row-limit"] = "3";
+    EXPECT_THAT(io_.Delete({kPath}), IsOk());
     const auto schema = MakeSchema({MakeField(1, "x", type)});
     EXPECT_THAT(WriteBatches(io_, kPath, schema, {BatchOf(*schema, {json})},
                              {.properties = std::move(properties), .footer_metadata = {}}),
