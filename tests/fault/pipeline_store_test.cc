@@ -139,6 +139,7 @@ TEST_F(PipelineStore, ABoundedRunThatWaitsEndsWhenItIsTold) {
   };
   EXPECT_THAT(pipeline->Run(), IsOk());
   const SourcePositions committed = pipeline->status().committed;
+  EXPECT_THAT(committed, Not(IsEmpty()));
   for (const auto& [partition, offset] : committed) EXPECT_EQ(offset.next, 0) << partition;
   decide_ = [](std::string_view, const std::string&) { return Status(); };
   ASSERT_THAT(world_.Run(Options(true)), IsOk());

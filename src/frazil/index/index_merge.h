@@ -37,8 +37,8 @@ struct MergeCandidate {
 /// alone, so that chains of row maps stay short and row maps can go.
 ///
 /// Entries of rows that are gone lie in older runs than what took their place. Where they are many beside `num_live`
-/// entries that the shard must have, the oldest run is merged with all newer ones as soon as these have a quarter of its
-/// entries, so that an index of keys that are updated takes a quarter more than its keys at most.
+/// entries that the shard must have, the oldest run is merged with all newer ones as soon as these are two or more and have
+/// a quarter of its entries, so that an index of keys that are updated takes a quarter more than its keys at most.
 std::optional<MergeChoice> ChooseMerge(const std::vector<MergeCandidate>& runs, int64_t num_live);
 inline constexpr size_t kMaxRuns = 8;
 

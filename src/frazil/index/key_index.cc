@@ -306,7 +306,7 @@ class RunKeyIndex : public KeyIndex {
       const std::string line = fmt::format("shard {}: {}", shard, why);
       if (std::find(rebuilt_shards_.begin(), rebuilt_shards_.end(), line) != rebuilt_shards_.end()) continue;
       rebuilt_shards_.push_back(line);
-      Notice("the key index lost entries and reads them from the table again, " + line);
+      Notice("the key index cannot use what it has on disk and reads it from the table again, " + line);
     }
   }
 

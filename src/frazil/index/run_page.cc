@@ -19,12 +19,13 @@ RunLayout RunLayout::WithRestFor(std::span<const Entry> sorted) const {
   best.rest_bytes = 6;
   if (num_hashes == 1) return best;  // no distance is known
   const uint64_t distance = sorted.back().hash.high - sorted.front().hash.high;
-  const double entries_by_distance = static_cast<double>(sorted.size()) / static_cast<double>(distance);
+  // Of hashes: a key of very many entries says nothing about how far the next one is.
+  const double hashes_by_distance = static_cast<double>(num_hashes - 1) / static_cast<double>(distance);
   double most = 0;
   for (const int bytes : {4, 5, 6}) {
     RunLayout layout = *this;
     layout.rest_bytes = bytes;
-    const double reached = static_cast<double>(layout.max_distance()) * entries_by_distance;
+    const double reached = static_cast<double>(layout.max_distance()) * hashes_by_distance;
     const double entries = std::min(static_cast<double>(layout.entries_per_page()), reached);
     if (entries <= most) continue;
     most = entries;

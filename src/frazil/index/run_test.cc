@@ -116,6 +116,17 @@ TEST(Run, TakesSixteenToEighteenBytesAKey) {
   }
 }
 
+/// Rows that are there twice, or live equality deletes: one of the first hashes may have very many entries.
+TEST(Run, AKeyOfVeryManyEntriesDoesNotMakePagesEndEarly) {
+  std::mt19937_64 random(5);
+  std::vector<Entry> entries = RandomEntries(Hashes::kUniform, 60'000, false, random);
+  for (Entry& entry : entries) entry.hash.high >>= 4;
+  std::vector<Entry> of_first(1'000, entries.front());
+  for (uint32_t i = 0; i < of_first.size(); ++i) of_first[i].position = i;
+  of_first.insert(of_first.end(), entries.begin() + 1, entries.end());
+  EXPECT_LT(static_cast<double>(MakeRun(of_first)->size_bytes()) / static_cast<double>(of_first.size()), 19);
+}
+
 TEST(Run, ChecksumTellsRunsApartThatDifferInOneLocation) {
   std::vector<Entry> entries = {{{1, 0}, 1, 1}, {{2, 0}, 1, 2}, {{3, 0}, 1, 3}};
   const uint64_t checksum = MakeRun(entries)->checksum();
