@@ -151,7 +151,6 @@ Entry EntryOf(uint64_t key, uint64_t row, bool row_ids) {
           .row_id = row_ids ? static_cast<int64_t>(key) : kDerivedRowId};
 }
 
-
 std::unique_ptr<RunWriter> NewWriter(const std::string& path, bool row_ids) {
   if (path.empty()) return RunWriter::ToMemory("run", {.has_row_ids = row_ids});
   return Must(RunWriter::ToFile(*io::MakeLocalFileIO(), path, {.has_row_ids = row_ids}));

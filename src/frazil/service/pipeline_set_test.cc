@@ -79,8 +79,9 @@ TEST(PipelineSet, FailsWhenItsPatienceIsOver) {
       return Fail(code, "it does not work");
     }));
     // The last attempt comes when the time is over, however long the next pause would be.
-    PipelineSet set(std::move(members),
-                    {.clock = nullptr, .connection_patience = milliseconds(1'000), .first_retry = kLong, .on_event = {}});
+    PipelineSet set(
+        std::move(members),
+        {.clock = nullptr, .connection_patience = milliseconds(1'000), .first_retry = kLong, .on_event = {}});
     set.Start();
     ASSERT_TRUE(set.WaitFor(kLong / 2));
     EXPECT_EQ(set.Reports()[0].error->code(), code);

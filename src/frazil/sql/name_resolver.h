@@ -105,7 +105,7 @@ class NameResolver {
   std::map<std::string, KeptFiles> kept_;  ///< by catalog
   int64_t equality_key_bytes_ = MemoryBudget::DefaultLimitBytes() / 4;
   std::string temp_directory_;
-  mutable std::mutex mutex_;               ///< of pinned_
+  mutable std::mutex mutex_;  ///< of pinned_
   std::map<std::pair<std::string, catalog::TableName>, std::shared_ptr<table::Table>> pinned_;
 };
 
