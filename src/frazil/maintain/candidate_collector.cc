@@ -38,6 +38,11 @@ void CandidateCollector::Add(RemovalCandidate candidate) {
   const bool has_grown = collected_.files.size() - num_settled_ > num_settled_ / 8;
   if (!HasRoomFor(bytes_ + bytes) && has_grown) Settle();
   if (!HasRoomFor(bytes_ + bytes)) {
+    const auto settled_end = collected_.files.begin() + static_cast<std::ptrdiff_t>(num_settled_);
+    const auto known =
+        std::lower_bound(collected_.files.begin(), settled_end, candidate.path,
+                         [](const RemovalCandidate& file, const std::string& path) { return file.path < path; });
+    if (known != settled_end && known->path == candidate.path) return;
     ++collected_.num_left_out;
     return;
   }

@@ -78,6 +78,11 @@ FilePlace PlaceOf(std::string_view location) {
   return place;
 }
 
+bool HasDots(const FilePlace& place) {
+  const std::string path = place.path + "/";
+  return path.find("/./") != std::string::npos || path.find("/../") != std::string::npos;
+}
+
 bool IsInside(const FilePlace& place, const FilePlace& folder) {
   if (folder.path == "/" || place.path == folder.path) return true;
   return place.path.size() > folder.path.size() && place.path.starts_with(folder.path) &&

@@ -25,6 +25,9 @@ FilePlace PlaceOf(std::string_view location);
 /// `%41` becomes `A`, once; what is no code stays.
 std::string PercentDecoded(std::string_view text);
 
+/// Goes through `.` or `..`, so names another place than it seems to.
+bool HasDots(const FilePlace& place);
+
 /// Whether `place` is the folder or in it, by path alone.
 bool IsInside(const FilePlace& place, const FilePlace& folder);
 

@@ -69,15 +69,15 @@ FileRemoval::FileRemoval(table::Table& table, RemovalOperation operation, FileSe
 int64_t FileRemoval::StoreNowMs() const { return store_now_ms_ == 0 ? 0 : store_now_ms_ + clock_.NowMs() - begun_ms_; }
 
 Status FileRemoval::Look() {
+  // Claims before the truth: who commits and then drops its claim is seen in one of them.
+  FRAZIL_TRY(AddJournalled(context_.state_directory, *table_.metadata(), live_));
+  std::set<std::string> locations = LocationsOf(*table_.metadata());
+  if (!location_.empty()) locations.insert(location_);
+  FRAZIL_ASSIGN(leased_since_ms_, LeasedSinceMs(*table_.io(), locations, StoreNowMs()));
   FRAZIL_TRY(table_.Refresh());
   const bool is_news = looked_at_.empty() || table_.metadata_location() != looked_at_;
   if (is_news) FRAZIL_TRY(AddEverythingLive(table_, walk_, live_));
   looked_at_ = table_.metadata_location();
-  const spec::TableMetadata& metadata = *table_.metadata();
-  FRAZIL_TRY(AddJournalled(context_.state_directory, metadata, live_));
-  std::set<std::string> locations = LocationsOf(metadata);
-  if (!location_.empty()) locations.insert(location_);
-  FRAZIL_ASSIGN(leased_since_ms_, LeasedSinceMs(*table_.io(), locations, StoreNowMs()));
   looked_ms_ = clock_.NowMs();
   return {};
 }

@@ -1,6 +1,7 @@
 #include "frazil/maintain/file_set.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace frazil::maintain {
 namespace {
@@ -21,7 +22,14 @@ FileSet::Root FileSet::ResolvedRoot(const FilePlace& place) const {
 }
 
 Status FileSet::Add(const std::string& path) {
-  const FilePlace place = PlaceOf(path);
+  FilePlace place = PlaceOf(path);
+  FRAZIL_TRY(AddPlace(place));
+  if (!HasDots(place)) return {};
+  place.path = std::filesystem::path(place.path).lexically_normal().string();  // as a listing tells it
+  return AddPlace(place);
+}
+
+Status FileSet::AddPlace(const FilePlace& place) {
   const Root root = ResolvedRoot(place);
   if (recent_.size() == recent_.capacity()) FRAZIL_TRY(MakeRoom());
   const auto known = std::find(roots_.begin(), roots_.end(), root);

@@ -53,6 +53,7 @@ class FileSet {
   /// In the place of an index into roots_: the path is known under several.
   static constexpr uint32_t kSeveral = UINT32_MAX;
 
+  Status AddPlace(const FilePlace& place);
   Root ResolvedRoot(const FilePlace& place) const;
   std::optional<uint32_t> RootIndexOf(uint64_t hash) const;
   Status MakeRoom();

@@ -24,6 +24,15 @@ TEST(FileSet, KnowsAPathUnderEqualNamesAndSaysWhenOnlyTheRootDiffers) {
   EXPECT_EQ(files.Find(PlaceOf("abfs://third/x")), Match::kSame) << "known under several: better kept";
 }
 
+TEST(FileSet, KnowsAPathWithDotsAsListingsTellIt) {
+  FileSet files;
+  ASSERT_THAT(files.Add("file:/w/x/../t/./data/a.parquet"), IsOk());
+  for (const char* same : {"/w/t/data/a.parquet", "file:///w/x/../t/./data/a.parquet"}) {
+    EXPECT_TRUE(files.Contains(same)) << same;
+  }
+  EXPECT_FALSE(files.Contains("/w/x/data/a.parquet"));
+}
+
 std::string PathOf(unsigned number) { return "/t/data/" + std::to_string(number) + ".parquet"; }
 
 // 64 KiB are 4,096 places: what is added to the set lies in one run after the other, and they are merged.

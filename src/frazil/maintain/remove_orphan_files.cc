@@ -74,11 +74,7 @@ Status CheckNoOtherTableThere(const table::Table& table, const std::string& loca
   });
 }
 
-/// Names another place than it seems to: no listing does that.
-bool HasDots(const FilePlace& place) {
-  const std::string path = place.path + "/";
-  return path.find("/./") != std::string::npos || path.find("/../") != std::string::npos;
-}
+std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// One run.
 class OrphanRun {
@@ -157,11 +153,13 @@ class OrphanRun {
 
   /// Adds what is live now.
   Status Look() {
+    // Claims before the truth: who commits and then drops its claim is seen in one of them.
+    FRAZIL_TRY(AddJournalled(context_.state_directory, *table_.metadata(), live_));
     FRAZIL_TRY(table_.Refresh());
-    const bool is_news = table_.metadata_location() != looked_at_;
+    const bool is_news = looked_at_.empty() || table_.metadata_location() != looked_at_;
     if (is_news) FRAZIL_TRY(AddEverythingLive(table_, walk_, live_));
     looked_at_ = table_.metadata_location();
-    return AddJournalled(context_.state_directory, *table_.metadata(), live_);
+    return {};
   }
 
   Status Compare() {
@@ -181,6 +179,14 @@ class OrphanRun {
         if (IsOldEnough(file)) AddOrphan(file, "half a file of a process that was killed");
       }
     }
+    if (!other_name_.empty()) {
+      return tl::unexpected(
+          Error(ErrorCode::kInvalidArgument,
+                fmt::format("cannot remove orphan files: the table's own metadata file lies in the location under a "
+                            "name that the table does not know: {}",
+                            other_name_))
+              .WithHint(fmt::format("a link, or a copy? The table calls its folder {}", table_.metadata()->location)));
+    }
     if (other_roots_.empty()) return {};
     return tl::unexpected(
         Error(ErrorCode::kInvalidArgument,
@@ -191,6 +197,7 @@ class OrphanRun {
 
   void Judge(const io::FileInfo& file, const HiddenNames& hidden) {
     const FilePlace place = PlaceOf(file.path);
+    if (NameOf(place.path) == NameOf(looked_at_) && !live_.Contains(file.path)) other_name_ = file.path;
     // Of unknown age, or not of this folder after all: kept.
     if (!IsOldEnough(file) || !IsInside(place, folder_) || HasDots(place)) return;
     const bool is_hidden = hidden.IsHidden(std::string_view(place.path).substr(folder_.path.size()));
@@ -272,6 +279,7 @@ class OrphanRun {
   FilePlace folder_;
   std::vector<FilePlace> our_folders_;
   std::set<std::string> other_roots_;
+  std::string other_name_;  ///< the table's metadata file as it was listed, if that is not how the table calls it
   CandidateCollector collector_;
   std::vector<RemovalCandidate> found_;
   int64_t num_left_out_ = 0;

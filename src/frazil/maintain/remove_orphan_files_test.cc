@@ -56,6 +56,31 @@ TEST(RemoveOrphanFiles, DeletesWhatNoStateOfTheTableNeeds) {
   EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), ContextOf(test))), IsEmpty());
 }
 
+// Through a link or a mount nothing in the folder is known as live (also where all of it is young).
+TEST(RemoveOrphanFiles, TheTablesFolderUnderAnotherNameIsRefused) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const std::string location = test.metadata().location;
+  const std::string alias = "memory:/link";
+  for (const std::string& path : AllFiles(test)) {
+    const auto bytes = test.io->ReadFile(path);
+    ASSERT_THAT(bytes, IsOk());
+    ASSERT_THAT(test.io->WriteFile(alias + path.substr(location.size()), {bytes->data(), bytes->size()}), IsOk());
+  }
+  const std::set<std::string> before = AllFiles(test);
+  OrphanOptions options = AnyAge();
+  options.location = alias;
+  for (const bool is_dry : {true, false}) {
+    options.dry_run = is_dry;
+    EXPECT_THAT(
+        RemoveOrphanFiles(test.table, options, ContextOf(test)),
+        IsError(ErrorCode::kInvalidArgument, "under a name that the table does not know: memory:/link/metadata/"));
+  }
+  options.older_than_ms = 1;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)), IsError(ErrorCode::kInvalidArgument, "link"));
+  EXPECT_EQ(AllFiles(test), before);
+}
+
 // With the table as it was when the run began, lists of later snapshots would be orphans (iceberg#15487).
 TEST(RemoveOrphanFiles, AnOldHandleSeesWhatOthersCommitted) {
   TestTable test;

@@ -23,7 +23,10 @@ RewriteCommit::RewriteCommit(std::vector<const RewrittenGroup*> groups, std::vec
       equality_deletes_(std::make_shared<SharedEqualityDeletes>(options_.budget, options_.temp_directory)) {}
 
 Result<std::string> RewriteCommit::WriteRowMap(const table::Table& base, const std::vector<bool>& is_committed) {
-  if (!row_map_.empty() && mapped_groups_ == is_committed) return row_map_;
+  // Of an earlier attempt: days later an orphan removal may have taken it.
+  if (!row_map_.empty() && mapped_groups_ == is_committed && base.io()->Exists(row_map_).value_or(false)) {
+    return row_map_;
+  }
   table::RowMapWriter writer(options_.temp_directory, options_.budget);
   uint32_t first_output = 0;
   for (size_t i = 0; i < groups_.size(); ++i) {

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -25,7 +26,9 @@ Result<Number> ParseNumber(const std::string& key, const std::string& text) {
 template <typename Number>
 Result<Number> ParsePositive(const std::string& key, const std::string& text) {
   FRAZIL_ASSIGN(const Number number, ParseNumber<Number>(key, text));
-  if (!(number > 0)) return Fail(ErrorCode::kInvalidArgument, "option {} must be above 0: {}", key, text);
+  if (!(number > 0) || (std::is_floating_point_v<Number> && std::isinf(number))) {
+    return Fail(ErrorCode::kInvalidArgument, "option {} must be above 0: {}", key, text);
+  }
   return number;
 }
 

@@ -186,7 +186,12 @@ Result<std::vector<std::string>> RewriteRun::FindVanished(const std::vector<cons
   // A machine that slept may not know it by its own clock, but the store's tells how far apart its heartbeats lie.
   const bool was_covered = lease_ != nullptr && lease_->Renew() && !lease_->HasLapsed();
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (was_covered && clock().NowMs() - groups[i]->begun_at_ms <= kLookAfterMs) continue;
+    const int64_t age_ms = clock().NowMs() - groups[i]->begun_at_ms;
+    if (was_covered && age_ms <= kLookAfterMs) continue;
+    if (!was_covered && age_ms > RewriteJournal::kMaxAgeMs) {
+      vanished[i] = "its files waited too long without a lease, somebody may be about to delete them";
+      continue;
+    }
     const Status there = RewriteJournal::CheckOutputs(table_, *groups[i]);
     if (there) continue;
     const ErrorCode code = there.error().code();
