@@ -63,7 +63,7 @@ class PagePruning : public ::testing::Test {
         "place struct<x: int, y: int>) using iceberg tblproperties ('write.parquet.page-row-limit' = '2000')");
     Query(
         "insert into events select i, timestamp '2026-01-01' + to_seconds(i), i * 7919 % 50, "
-        "case when i // 2000 % 9 = 4 then 'nan'::double when i % 7 = 0 then null else i / 8 end, "
+        "case when i // 2000 % 9 = 4 and i % 5 <> 0 then 'nan'::double when i % 7 = 0 then null else i / 8 end, "
         "case when i // 2000 % 5 = 2 then null else 'note ' || (i // 100) end, ['t' || (i % 3)], "
         "{'x': i // 1000, 'y': i % 10} from range(200000) t(i) order by i");
     Query("delete from events where id between 50500 and 51499 or grp = 13");
@@ -133,11 +133,12 @@ TEST_F(PagePruning, StatementsFindTheirRowsByPagesToo) {
   EXPECT_EQ(Query("select count(*) = count(*) filter (where id between 1000 and 1009 and grp <> 13) from events where "
                   "note = 'changed'"),
             Rows{"true|"});
-  const Rows before = Query("select count(*) from events");
+  const std::string but_one = "select count(*) - (select count(*) from events where id = 150000) from events";
+  const Rows before = Query(but_one);
   Query("delete from events where id = 150000");
   EXPECT_EQ(Query("select count(*) from events where id = 150000"), Rows{"0|"});
   EXPECT_EQ(Query("select count(*) from events where _deleted and id = 150000"), Rows{"1|"});
-  EXPECT_NE(Query("select count(*) from events"), before);
+  EXPECT_EQ(Query("select count(*) from events"), before);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ duckdb::InsertionOrderPreservingMap<std::string> ScanToString(duckdb::TableFunct
     if (row_groups->num_files > 0) shown["Row groups"] = row_groups->ToString();
     if (row_groups->first_error) shown["Unread footer"] = row_groups->first_error->ToString();
   }
+  if (list.num_fetched_pages() > 0) shown["Pages read"] = std::to_string(list.num_fetched_pages().load());
   shown["Vectors"] = std::to_string(num_vectors);
   if (num_vectors > 0) shown["Deleted by vectors"] = fmt::format("{} row{}", num_deleted, num_deleted == 1 ? "" : "s");
   if (num_with_positions > 0) shown["Files with position deletes"] = std::to_string(num_with_positions);

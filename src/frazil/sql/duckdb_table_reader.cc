@@ -157,7 +157,7 @@ duckdb::ReaderInitializeType TableReader::InitializeReader(
   const table::FileScanTask& task = list.plan().tasks[data.reader->file_list_idx.GetIndex()];
   if (data.reader->GetReaderType() != kScanFileReader) {
     PrepareColumns(task, data.reader->columns);
-    auto few = CanFetch(global_ids) ? ValueOrThrow(list.FewRowsOf(task)) : std::nullopt;
+    auto few = CanFetch(list, task, global_ids) ? ValueOrThrow(list.FewRowsOf(task)) : std::nullopt;
     if (!few && Fits(data.reader->columns, global_ids)) {
       return MultiFileReader::InitializeReader(data, bind_data, global_columns, global_ids, filters, context, state);
     }
@@ -306,15 +306,22 @@ bool TableReader::Fits(const vector<MultiFileColumnDefinition>& columns, const v
 }
 
 /// Whether rows with these columns can come from elsewhere than DuckDB's reader.
-bool TableReader::CanFetch(const vector<ColumnIndex>& ids) const {
+bool TableReader::CanFetch(const ScanFileList& list, const table::FileScanTask& task,
+                           const vector<ColumnIndex>& ids) const {
   const auto holds_variant = [](const auto& self, const spec::Type& type) -> bool {
     return type.id() == spec::TypeId::kVariant ||
            std::ranges::any_of(type.fields(), [&](const spec::Field& child) { return self(self, child.type); });
   };
-  return std::ranges::none_of(ids, [&](const ColumnIndex& id) {
+  scan::ReadColumns columns;
+  for (const ColumnIndex& id : ids) {
     const auto& fields = pinned_->schema->fields();
-    return id.GetPrimaryIndex() < fields.size() && holds_variant(holds_variant, fields[id.GetPrimaryIndex()].type);
-  });
+    if (id.GetPrimaryIndex() >= fields.size()) continue;
+    const spec::Field& field = fields[id.GetPrimaryIndex()];
+    if (holds_variant(holds_variant, field.type)) return false;
+    if (std::ranges::find(columns.fields, field.id) == columns.fields.end()) columns.fields.push_back(field.id);
+  }
+  // Types that a file has its columns in and our reader does not know, DuckDB's may.
+  return list.IsWorthLocating(task) && list.fetcher()->Fetch(list.plan(), task, {}, columns, nullptr).has_value();
 }
 
 /// Rows of a ScanFileReader are those of the scan already.

@@ -104,7 +104,8 @@ class TableReader final : public duckdb::MultiFileReader {
                       duckdb::vector<duckdb::MultiFileColumnDefinition>& columns) const;
   bool Fits(const duckdb::vector<duckdb::MultiFileColumnDefinition>& columns,
             const duckdb::vector<duckdb::ColumnIndex>& ids) const;
-  bool CanFetch(const duckdb::vector<duckdb::ColumnIndex>& ids) const;
+  bool CanFetch(const ScanFileList& list, const table::FileScanTask& task,
+                const duckdb::vector<duckdb::ColumnIndex>& ids) const;
   void MapDirectly(duckdb::MultiFileReaderData& data, const table::LiveDataFile& file,
                    const duckdb::vector<duckdb::ColumnIndex>& ids, duckdb::optional_ptr<duckdb::TableFilterSet> filters,
                    const duckdb::virtual_column_map_t& virtual_columns) const;

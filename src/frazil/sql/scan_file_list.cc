@@ -104,15 +104,20 @@ Result<std::shared_ptr<const format::DeletionVector>> ScanFileList::DeletedRowsO
   return std::make_shared<const format::DeletionVector>(std::move(deleted));
 }
 
+bool ScanFileList::IsWorthLocating(const table::FileScanTask& task) const {
+  constexpr int64_t kLeastRows = 100'000;  // a small file is scanned before its indexes are read
+  return filter_->op() != expr::Op::kTrue && rows_ == RowsOfScan::kLive &&
+         task.data_file.file.record_count >= kLeastRows && task.deletes.equality_deletes.empty();
+}
+
 Result<std::optional<scan::LocatedRows>> ScanFileList::FewRowsOf(const table::FileScanTask& task) const {
-  // A small file is scanned before its indexes are read. Rows that are fetched cost several times what scanned ones do.
-  constexpr int64_t kLeastRows = 100'000;
+  // Rows that are fetched cost several times what scanned ones do, and one thread gives them: of a file with many row groups
+  // a scan reads only some, too, with all threads.
   constexpr double kLargestShare = 1.0 / 32;
-  if (filter_->op() == expr::Op::kTrue || rows_ != RowsOfScan::kLive || task.data_file.file.record_count < kLeastRows ||
-      !task.deletes.equality_deletes.empty()) {
-    return std::nullopt;
-  }
-  auto looked = fetcher_->Locate(*plan_, task, kLargestShare);
+  constexpr double kMostRows = 100'000;
+  if (!IsWorthLocating(task)) return std::nullopt;
+  const auto num_rows = static_cast<double>(task.data_file.file.record_count);
+  auto looked = fetcher_->Locate(*plan_, task, std::min(kLargestShare, kMostRows / num_rows));
   if (!looked || !*looked) return std::nullopt;  // what is wrong with the file is for the scan to say
   scan::LocatedRows located = **std::move(looked);
   if (!task.deletes.empty()) {

@@ -79,6 +79,10 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
                 column.name, table);
   }
   const std::string to = spec::ToLower(*cast_type);
+  // A moment in nanoseconds is kept as the timestamp_ns of UTC, and DuckDB would take that for a time of the session's zone.
+  if (source_type == kNanosWithZone && to == "timestamp with time zone") {
+    return fmt::format("(CAST({} AS TIMESTAMP) AT TIME ZONE 'UTC')", value);
+  }
   if (from == to) return value;
   if (const auto extra = FindExtraMember(from, column.type, column.name)) {
     return tl::unexpected<Error>(
@@ -104,7 +108,10 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   }
   // DuckDB rounds on the way to whole numbers, Spark cuts the fraction off.
   const bool cuts = (from_family == Family::kReal || from_family == Family::kDecimal) && to_family == Family::kWhole;
-  const std::string exact = cuts ? fmt::format("trunc({})", value) : value;
+  const bool to_nanos = from == "timestamp with time zone" && column.type.id() == spec::TypeId::kTimestampTzNs;
+  const std::string exact = cuts       ? fmt::format("trunc({})", value)
+                            : to_nanos ? fmt::format("({} AT TIME ZONE 'UTC')", value)
+                                       : value;
   return fmt::format("CASE WHEN {0} IS NOT NULL AND TRY_CAST({1} AS {2}) IS NULL THEN {3} ELSE CAST({1} AS {2}) END",
                      value, exact, *cast_type, unfit);
 }

@@ -10,6 +10,9 @@
 namespace frazil::write {
 namespace {
 
+/// Rows are sorted in one piece, and text of a column in one piece has offsets of 32 bits.
+constexpr int64_t kMostBuffered = int64_t{1} << 30;
+
 constexpr size_t kMaxMergedRuns = 64;
 constexpr int64_t kSortBytesARow = 32;  ///< its prefix, number, place and size
 
@@ -88,7 +91,7 @@ Status ExternalSorter::Add(uint32_t source, const arrow::RecordBatch& rows) {
   buffer_bytes_ += arrow::util::TotalBufferSize(*batch) + rows.num_rows() * kSortBytesARow;
   buffer_.push_back(std::move(batch));
   // Sorting needs the rows in one piece: a second copy.
-  if (buffer_bytes_ > options_.memory_bytes / 2) return SpillBuffer();
+  if (buffer_bytes_ > std::min(options_.memory_bytes / 2, kMostBuffered)) return SpillBuffer();
   return {};
 }
 
