@@ -6,6 +6,7 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 
+#include "frazil/sql/create_request.h"
 #include "frazil/sql/create_table_as.h"
 #include "frazil/sql/insert_query.h"
 #include "frazil/sql/made_up_result.h"
@@ -126,6 +127,7 @@ class Explainer {
   Result<std::string> operator()(const statement::CreateTableAs& create) {
     FRAZIL_ASSIGN(const TableToCreate found, FindTableToCreate(create, resolver_, engine_));
     if (found.is_there) return "Nothing to do: table exists already: " + found.place.ToString() + "\n";
+    FRAZIL_TRY(CreateRequestOf(found.definition));  // as the statement would refuse it
     std::string columns;
     for (const ColumnDefinition& column : found.definition.columns) {
       columns += fmt::format("{}{} {}", columns.empty() ? "" : ", ", column.name, TypeText(column.type));
