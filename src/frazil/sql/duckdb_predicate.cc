@@ -24,8 +24,11 @@ std::string Quoted(const std::string& text, char quote) {
 
 std::string WithTextsInSingleQuotes(const std::string& predicate, const spec::Schema& schema) {
   std::string text;
-  for (const Token& token : Tokenize(predicate)) {
-    const bool is_text = token.kind == TokenKind::kQuotedName && token.text.starts_with('"') &&
+  const std::vector<Token> tokens = Tokenize(predicate);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    const bool is_qualifier = i + 1 < tokens.size() && tokens[i + 1].text == ".";
+    const bool is_text = token.kind == TokenKind::kQuotedName && token.text.starts_with('"') && !is_qualifier &&
                          schema.FindFieldAnyCase(NameOf(token)) == nullptr;
     text += is_text ? Quoted(NameOf(token), '\'') : std::string(token.text);
   }
