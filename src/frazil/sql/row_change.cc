@@ -7,10 +7,12 @@
 namespace frazil::sql {
 
 bool HasSubquery(const std::string& text) {
-  const std::vector<Token> tokens = Tokenize(text);
-  return std::any_of(tokens.begin(), tokens.end(), [](const Token& token) {
-    return IsWord(token, "select") || IsWord(token, "from") || IsWord(token, "values");
-  });
+  bool after_distinct = false;  // IS DISTINCT FROM
+  for (const Token& token : Tokenize(text)) {
+    if (IsWord(token, "select") || (IsWord(token, "from") && !after_distinct) || IsWord(token, "values")) return true;
+    if (token.kind != TokenKind::kSpace) after_distinct = IsWord(token, "distinct");
+  }
+  return false;
 }
 
 bool IsRepeatable(const std::string& text) {
