@@ -1,5 +1,6 @@
 #include "frazil/cli/interrupt.h"
 
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
@@ -14,6 +15,8 @@ std::atomic<bool> stop_flag{false};
 std::atomic<int> last_signal{0};
 std::mutex callback_mutex;
 std::function<void()> callback_on_signal;
+bool has_told = false;  ///< whether the callback has been called for the signal that set stop_flag
+std::condition_variable told;
 int wake_pipe[2] = {-1, -1};
 std::thread watcher;
 
@@ -31,6 +34,8 @@ void Watch() {
     if (byte == 'q') return;
     std::lock_guard lock(callback_mutex);
     if (callback_on_signal) callback_on_signal();
+    has_told = true;
+    told.notify_all();
   }
 }
 
@@ -39,6 +44,7 @@ void Watch() {
 InterruptGuard::InterruptGuard() {
   if (pipe(wake_pipe) != 0) return;
   stop_flag = false;
+  has_told = false;
   watcher = std::thread(Watch);
   struct sigaction action {};
   action.sa_handler = Handle;
@@ -65,7 +71,13 @@ void InterruptGuard::OnSignal(std::function<void()> callback) {
   callback_on_signal = std::move(callback);
 }
 
-void InterruptGuard::Forget() { stop_flag = false; }
+void InterruptGuard::Forget() {
+  if (!stop_flag) return;
+  std::unique_lock lock(callback_mutex);
+  told.wait(lock, [] { return has_told; });
+  has_told = false;
+  stop_flag = false;
+}
 
 ExitCode InterruptGuard::exit_code() { return last_signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted; }
 

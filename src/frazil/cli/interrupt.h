@@ -19,7 +19,8 @@ class InterruptGuard {
   const std::atomic<bool>& stop() const;
   /// Called on a thread of its own when a signal comes; for what must be told to stop.
   void OnSignal(std::function<void()> callback);
-  /// What was asked to stop has stopped, and the program goes on: the next signal is a first one again.
+  /// What was asked to stop has stopped, and the program goes on: the next signal is a first one again. Waits for the
+  /// callback of this one, which would else stop what begins next.
   void Forget();
   /// 130 after SIGINT, 143 after SIGTERM.
   static ExitCode exit_code();
