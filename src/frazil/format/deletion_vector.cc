@@ -1,6 +1,8 @@
 #include "frazil/format/deletion_vector.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include <roaring/roaring.h>
 
@@ -47,24 +49,45 @@ void ReadValues(const roaring_bitmap_t& bitmap, uint32_t first, const Take& take
   }
 }
 
+Bytes Serialise(const roaring_bitmap_t& bitmap) {
+  Bytes bytes(roaring_bitmap_portable_size_in_bytes(&bitmap));
+  roaring_bitmap_portable_serialize(&bitmap, reinterpret_cast<char*>(bytes.data()));
+  return bytes;
+}
+
+using ContainerBits = std::array<uint64_t, 1024>;
+
+/// The runs of a container, as [begin, end).
+template <typename Take>
+void ReadRuns(ByteView body, const Take& take) {
+  for (size_t at = 2; at < body.size(); at += 4) {
+    const size_t begin = LoadLittle<uint16_t>(body.data() + at);
+    take(begin, begin + LoadLittle<uint16_t>(body.data() + at + 2) + 1);
+  }
+}
+
 void EncodeBitmap(const roaring_bitmap_t& bitmap, Roaring32Writer& writer) {
-  std::vector<uint16_t> container;
-  uint32_t key = 0;
-  const auto flush = [&] {
-    if (!container.empty()) writer.AddContainer(static_cast<uint16_t>(key), container);
-    container.clear();
-  };
-  ReadValues(bitmap, 0, [&](std::span<const uint32_t> values) {
-    for (const uint32_t value : values) {
-      if (value >> 16 != key) {
-        flush();
-        key = value >> 16;
-      }
-      container.push_back(static_cast<uint16_t>(value));
+  using Kind = Roaring32Container::Kind;
+  const Bytes bytes = Serialise(bitmap);
+  std::vector<uint16_t> values;
+  for (const Roaring32Container& container : ContainersOf(bytes)) {
+    if (container.kind == Kind::kBitset) {
+      ContainerBits bits;
+      std::memcpy(bits.data(), container.body.data(), sizeof(bits));
+      writer.AddBitset(container.key, bits);
+      continue;
     }
-    return true;
-  });
-  flush();
+    values.clear();
+    if (container.kind == Kind::kArray) {
+      values.resize(container.cardinality);
+      std::memcpy(values.data(), container.body.data(), container.body.size());
+    } else {
+      ReadRuns(container.body, [&](size_t begin, size_t end) {
+        for (; begin < end; ++begin) values.push_back(static_cast<uint16_t>(begin));
+      });
+    }
+    writer.AddContainer(container.key, values);
+  }
 }
 
 }  // namespace
@@ -210,6 +233,14 @@ bool DeletionVector::Contains(spec::RowPosition position) const {
   return found != bitmaps_.end() && roaring_bitmap_contains(found->second.get(), LowOf(position.value()));
 }
 
+bool DeletionVector::IsSubsetOf(const DeletionVector& other) const {
+  return std::ranges::all_of(bitmaps_, [&](const auto& mine) {
+    const auto found = other.bitmaps_.find(mine.first);
+    return found != other.bitmaps_.end() && roaring_bitmap_and_cardinality(mine.second.get(), found->second.get()) ==
+                                                roaring_bitmap_get_cardinality(mine.second.get());
+  });
+}
+
 int64_t DeletionVector::cardinality() const {
   uint64_t total = 0;
   for (const auto& [key, bitmap] : bitmaps_) total += roaring_bitmap_get_cardinality(bitmap.get());
@@ -258,14 +289,27 @@ void DeletionVector::PositionsIn(spec::RowPosition begin, spec::RowPosition end,
 }
 
 std::vector<uint64_t> DeletionVector::ToBits() const {
+  using Kind = Roaring32Container::Kind;
   std::vector<uint64_t> bits;
   const auto low = bitmaps_.find(0);
   if (low == bitmaps_.end()) return bits;
   bits.resize(roaring_bitmap_maximum(low->second.get()) / 64 + 1);
-  ReadValues(*low->second, 0, [&](std::span<const uint32_t> values) {
-    for (const uint32_t value : values) bits[value / 64] |= uint64_t{1} << (value % 64);
-    return true;
-  });
+  const auto set = [](uint64_t* words, size_t bit) { words[bit / 64] |= uint64_t{1} << (bit % 64); };
+  const Bytes bytes = Serialise(*low->second);
+  for (const Roaring32Container& container : ContainersOf(bytes)) {
+    const size_t first = size_t{container.key} * ContainerBits().size();
+    uint64_t* const words = bits.data() + first;
+    if (container.kind == Kind::kBitset) {
+      std::memcpy(words, container.body.data(), std::min(container.body.size(), (bits.size() - first) * 8));
+    } else if (container.kind == Kind::kArray) {
+      for (size_t i = 0; i < container.cardinality; ++i)
+        set(words, LoadLittle<uint16_t>(container.body.data() + 2 * i));
+    } else {
+      ReadRuns(container.body, [&](size_t begin, size_t end) {
+        for (; begin < end; ++begin) set(words, begin);
+      });
+    }
+  }
   return bits;
 }
 

@@ -45,6 +45,7 @@ class DeletionVector {
   void Subtract(const DeletionVector& other);
 
   bool Contains(spec::RowPosition position) const;
+  bool IsSubsetOf(const DeletionVector& other) const;
   int64_t cardinality() const;
   bool empty() const;
   /// Number of deleted positions below `position`; the heart of the compaction row map.

@@ -110,5 +110,58 @@ TEST(DeletionVector, AgreesWithASetOfNumbers) {
   }
 }
 
+/// Every kind of container: few, every second, all, all but some, and random rows of 65,536 each; the last one ends early.
+std::vector<int64_t> RowsOfAllKinds(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < 65'536; ++i) {
+    if (i % 1000 == 7) rows.push_back(i);
+  }
+  const auto add = [&](int64_t container, int64_t end, const auto& is_deleted) {
+    for (int64_t i = 0; i < end; ++i) {
+      if (is_deleted(i)) rows.push_back(container * 65'536 + i);
+    }
+  };
+  add(1, 65'536, [](int64_t i) { return i % 2 == 0; });
+  add(2, 65'536, [](int64_t) { return true; });
+  add(3, 65'536, [](int64_t i) { return i % 5000 != 4999; });
+  add(5, 65'536, [&](int64_t) { return random() % 3 != 0; });
+  add(6, 9'001, [&](int64_t) { return random() % 4 != 0; });
+  return rows;
+}
+
+TEST(DeletionVector, IsLaidOutAsBits) {
+  EXPECT_TRUE(DeletionVector().ToBits().empty());
+  EXPECT_TRUE(Of({int64_t{1} << 32}).ToBits().empty());
+  const std::vector<int64_t> rows = RowsOfAllKinds(1);
+  const DeletionVector made = Of(rows);
+  Bytes encoded;
+  ASSERT_THAT(made.EncodeTo(encoded), IsOk());
+  ASSERT_OK_AND_ASSIGN(const DeletionVector decoded, DeletionVector::Decode(encoded));  // which has runs
+  for (const DeletionVector* vector : {&made, &decoded}) {
+    const std::vector<uint64_t> bits = vector->ToBits();
+    EXPECT_EQ(static_cast<int64_t>(bits.size()), rows.back() / 64 + 1);
+    std::vector<int64_t> set;
+    for (size_t i = 0; i < bits.size() * 64; ++i) {
+      if ((bits[i / 64] >> (i % 64) & 1) != 0) set.push_back(static_cast<int64_t>(i));
+    }
+    EXPECT_EQ(set, rows);
+  }
+}
+
+TEST(DeletionVector, IsASubsetWhereverItIsKept) {
+  const std::vector<int64_t> rows = RowsOfAllKinds(2);
+  const DeletionVector all = Of(rows);
+  DeletionVector some;
+  for (size_t i = 0; i < rows.size(); i += 3) ASSERT_THAT(some.Add(RowPosition(rows[i])), IsOk());
+  EXPECT_TRUE(DeletionVector().IsSubsetOf(some));
+  EXPECT_TRUE(some.IsSubsetOf(all));
+  EXPECT_TRUE(all.IsSubsetOf(all));
+  EXPECT_FALSE(all.IsSubsetOf(some));
+  EXPECT_FALSE(some.IsSubsetOf(DeletionVector()));
+  ASSERT_THAT(some.Add(RowPosition(int64_t{9} << 32)), IsOk());
+  EXPECT_FALSE(some.IsSubsetOf(all));
+}
+
 }  // namespace
 }  // namespace frazil::format

@@ -103,6 +103,25 @@ Result<size_t> ValidateRuns(ByteView body, size_t cardinality, size_t container)
   return size;
 }
 
+/// Start and length - 1 of each run of ones.
+void AppendRuns(std::span<const uint64_t, 1024> bits, Bytes& out) {
+  constexpr size_t kBits = 65536;
+  const auto find = [&](size_t from, uint64_t flip) {
+    for (size_t word = from / 64; word < bits.size(); ++word) {
+      uint64_t wanted = bits[word] ^ flip;
+      if (word == from / 64) wanted &= ~uint64_t{0} << (from % 64);
+      if (wanted != 0) return word * 64 + static_cast<size_t>(std::countr_zero(wanted));
+    }
+    return kBits;
+  };
+  for (size_t start = find(0, 0); start < kBits;) {
+    const size_t end = find(start, ~uint64_t{0});
+    AppendLittle(out, static_cast<uint16_t>(start));
+    AppendLittle(out, static_cast<uint16_t>(end - start - 1));
+    start = end < kBits ? find(end, 0) : kBits;
+  }
+}
+
 }  // namespace
 
 Result<size_t> ValidateRoaring32(ByteView bytes) {
@@ -126,6 +145,50 @@ Result<size_t> ValidateRoaring32(ByteView bytes) {
     position += *size;
   }
   return position;
+}
+
+std::vector<Roaring32Container> ContainersOf(ByteView bytes) {
+  std::vector<Roaring32Container> containers;
+  const Result<Header> header = ParseHeader(bytes);
+  if (!header) return containers;
+  containers.reserve(header->num_containers);
+  size_t position = header->end;
+  for (size_t i = 0; i < header->num_containers; ++i) {
+    using Kind = Roaring32Container::Kind;
+    const std::byte* descriptor = bytes.data() + header->descriptors + i * 4;
+    Roaring32Container& container = containers.emplace_back();
+    container.key = LoadLittle<uint16_t>(descriptor);
+    container.cardinality = uint32_t{LoadLittle<uint16_t>(descriptor + 2)} + 1;
+    container.kind = header->IsRun(i)                         ? Kind::kRuns
+                     : container.cardinality <= kMaxArraySize ? Kind::kArray
+                                                              : Kind::kBitset;
+    const size_t size = container.kind == Kind::kRuns    ? 2 + size_t{LoadLittle<uint16_t>(bytes.data() + position)} * 4
+                        : container.kind == Kind::kArray ? size_t{container.cardinality} * 2
+                                                         : kBitsetBytes;
+    container.body = bytes.subspan(position, size);
+    position += size;
+  }
+  return containers;
+}
+
+void Roaring32Writer::AddBitset(uint16_t key, std::span<const uint64_t, 1024> bits) {
+  size_t num_runs = 0;
+  size_t cardinality = 0;
+  uint64_t last_before = 0;
+  for (const uint64_t word : bits) {
+    cardinality += std::popcount(word);
+    num_runs += std::popcount(word & ~(word << 1 | last_before));
+    last_before = word >> 63;
+  }
+  const size_t start = bodies_.size();
+  const bool is_run = 2 + num_runs * 4 < kBitsetBytes;
+  if (is_run) {
+    AppendLittle(bodies_, static_cast<uint16_t>(num_runs));
+    AppendRuns(bits, bodies_);
+  } else {
+    AppendBytes(bodies_, std::as_bytes(bits));
+  }
+  Append(key, cardinality, start, is_run);
 }
 
 void Roaring32Writer::AddContainer(uint16_t key, std::span<const uint16_t> values) {
@@ -154,9 +217,13 @@ void Roaring32Writer::AddContainer(uint16_t key, std::span<const uint16_t> value
     bodies_.resize(start + kBitsetBytes);
     for (const uint16_t value : values) bodies_[start + value / 8] |= std::byte{1} << (value % 8);
   }
+  Append(key, values.size(), start, is_run);
+}
+
+void Roaring32Writer::Append(uint16_t key, size_t cardinality, size_t start, bool is_run) {
   has_runs_ |= is_run;
   containers_.push_back({.key = key,
-                         .cardinality_minus_one = static_cast<uint16_t>(values.size() - 1),
+                         .cardinality_minus_one = static_cast<uint16_t>(cardinality - 1),
                          .size_bytes = static_cast<uint32_t>(bodies_.size() - start),
                          .is_run = is_run});
 }

@@ -16,6 +16,20 @@ namespace frazil::format {
 /// otherwise. Needed because the library's own safe reader accepts unsorted containers.
 Result<size_t> ValidateRoaring32(ByteView bytes);
 
+/// One container as it is serialised.
+struct Roaring32Container {
+  enum class Kind { kArray, kBitset, kRuns };
+
+  uint16_t key = 0;  ///< high 16 bits of its values
+  Kind kind = Kind::kArray;
+  uint32_t cardinality = 0;
+  ByteView body;  ///< low 16 bits, ascending; 65,536 bits; or the number of runs and for each its start and length - 1
+};
+
+/// The containers of one bitmap at the start of `bytes`, ascending; they refer to these. Only for what ValidateRoaring32() has
+/// accepted, or what the library has written.
+std::vector<Roaring32Container> ContainersOf(ByteView bytes);
+
 /// Collects the containers of one bitmap and writes them as Java does after runOptimize(): runs where they are smaller
 /// than the array or bitset. One thread; reusable after Finish().
 class Roaring32Writer {
@@ -23,6 +37,8 @@ class Roaring32Writer {
   /// Adds the container of high 16 bits `key`, larger than those before. `values`: its low 16 bits, ascending and
   /// distinct, at least one.
   void AddContainer(uint16_t key, std::span<const uint16_t> values);
+  /// The same for more than 4,096 values, as 65,536 bits.
+  void AddBitset(uint16_t key, std::span<const uint64_t, 1024> bits);
 
   /// Size of what Finish() appends.
   size_t size_bytes() const;
@@ -35,6 +51,7 @@ class Roaring32Writer {
     uint32_t size_bytes;
     bool is_run;
   };
+  void Append(uint16_t key, size_t cardinality, size_t start, bool is_run);
   bool has_offsets() const;
   size_t header_size_bytes() const;
 

@@ -1,5 +1,7 @@
 #include "frazil/format/roaring_format.h"
 
+#include <array>
+
 #include "frazil/base/test_support.h"
 
 namespace frazil::format {
@@ -90,6 +92,36 @@ TEST(Roaring32Writer, MakesRunsOnlyWhereTheyAreSmaller) {
   std::vector<uint16_t> full(65536);
   for (int i = 0; i < 65536; ++i) full[i] = static_cast<uint16_t>(i);
   EXPECT_EQ(size_of(full), 9u + 6);
+}
+
+TEST(Roaring32Writer, WritesBitsAsItWritesTheirNumbers) {
+  for (const int kind : {0, 1, 2, 3}) {
+    std::array<uint64_t, 1024> bits{};
+    std::vector<uint16_t> values;
+    for (uint32_t i = 0; i < 65'536; ++i) {
+      const bool is_set = kind == 0   ? i % 2 == 0
+                          : kind == 1 ? true
+                          : kind == 2 ? i % 64 != 63 && i > 100 && i < 65'000
+                                      : i >= 60'000;
+      if (!is_set) continue;
+      bits[i / 64] |= uint64_t{1} << (i % 64);
+      values.push_back(static_cast<uint16_t>(i));
+    }
+    Roaring32Writer of_values;
+    of_values.AddContainer(7, values);
+    Roaring32Writer of_bits;
+    of_bits.AddBitset(7, bits);
+    Bytes expected;
+    of_values.Finish(expected);
+    Bytes written;
+    of_bits.Finish(written);
+    EXPECT_EQ(written, expected) << "kind " << kind;
+    const std::vector<Roaring32Container> containers = ContainersOf(written);
+    ASSERT_EQ(containers.size(), 1u);
+    EXPECT_EQ(containers[0].key, 7);
+    EXPECT_EQ(containers[0].cardinality, values.size());
+    EXPECT_EQ(containers[0].kind, kind == 0 ? Roaring32Container::Kind::kBitset : Roaring32Container::Kind::kRuns);
+  }
 }
 
 }  // namespace

@@ -106,33 +106,31 @@ Result<bool> EntryResolver::IsDeleted(File& file, uint32_t position) {
 }
 
 Status EntryResolver::ReadDeletes(File& file) {
-  // To make a bit of a deleted row, or room for bits, costs a small part of a search.
+  // To copy what the vector holds, and to make room for bits, costs a small part of a search.
   constexpr int64_t kFewAsks = 4;
-  constexpr int64_t kDeletedRowsAnAsk = 32;
+  constexpr int64_t kBytesAnAsk = 256;
   constexpr int64_t kRowsAnAsk = 8192;
   file.is_read = true;
-  if (rows_left_ <= 0) return {};
+  if (held_bytes_ >= max_vector_bytes_) return {};
   constexpr int64_t kAlwaysHeldBytes = int64_t{4} << 20;
   if (is_tight_ && held_bytes_ > kAlwaysHeldBytes) DropVectors();
   const int64_t num_refused = version_.deletes->num_refused();
   FRAZIL_ASSIGN(file.deleted, version_.DeletedIn(*file.state));
   is_tight_ |= version_.deletes->num_refused() != num_refused;
-  const int64_t num_deleted = file.deleted == nullptr ? 0 : file.deleted->cardinality();
-  if (num_deleted == 0) {
+  if (file.deleted == nullptr || file.deleted->empty()) {
     file.deleted = nullptr;
     return {};
   }
   held_.push_back(&file);
-  held_bytes_ += LiveDeletes::BytesOf(*file.deleted);
-  rows_left_ -= num_deleted;
-  file.asks_left = kFewAsks + num_deleted / kDeletedRowsAnAsk + file.deleted->Max().value() / kRowsAnAsk;
+  const int64_t bytes = LiveDeletes::BytesOf(*file.deleted);
+  held_bytes_ += bytes;
+  file.asks_left = kFewAsks + bytes / kBytesAnAsk + file.deleted->Max().value() / kRowsAnAsk;
   UseBits(file, version_.deletes->FindBits(file.file->path, file.state->deletes_id));
   return {};
 }
 
 void EntryResolver::DropVectors() {
   for (File* file : held_) {
-    rows_left_ += file->deleted->cardinality();
     file->is_read = false;
     file->deleted = nullptr;
     file->bits = nullptr;

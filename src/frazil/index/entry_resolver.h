@@ -25,10 +25,10 @@ class EntryResolver {
     int64_t row_id = kNoRowId;  ///< none: the file that the entry names has no row ids
   };
 
-  /// Where vectors take more than `max_vector_rows` deleted rows to keep, rows of further files are taken for alive: good
-  /// enough for merges, which may keep dead entries.
-  explicit EntryResolver(const IndexVersion& version, int64_t max_vector_rows = std::numeric_limits<int64_t>::max())
-      : version_(version), rows_left_(max_vector_rows) {}
+  /// Once the vectors at hand take `max_vector_bytes`, rows of further files are taken for alive: good enough for merges,
+  /// which may keep dead entries.
+  explicit EntryResolver(const IndexVersion& version, int64_t max_vector_bytes = std::numeric_limits<int64_t>::max())
+      : version_(version), max_vector_bytes_(max_vector_bytes) {}
 
   /// Errors: of reading a vector.
   Result<Place> Resolve(FileNumber number, uint32_t position, int64_t row_id);
@@ -79,7 +79,7 @@ class EntryResolver {
   static void UseBits(File& file, LiveDeletes::Bits bits);
 
   const IndexVersion& version_;
-  int64_t rows_left_;
+  const int64_t max_vector_bytes_;
   int64_t bit_bytes_left_ = int64_t{256} << 20;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<File*> files_;  ///< of the entries at hand

@@ -199,9 +199,9 @@ Status IndexFollow::PlanChanged() {
     if (before && *before == nullptr) return {};  // nothing was deleted, so nothing came back
     KeyScanJob job{.data_file = changed.task, .number = changed.number};
     if (before) {
+      if (now != nullptr && (*before)->IsSubsetOf(*now)) return {};
       format::DeletionVector vanished = (*before)->Clone();
       if (now != nullptr) vanished.Subtract(*now);
-      if (vanished.empty()) return {};
       // A rollback or an un-delete. Entries of dead rows may have been merged away, so their keys are read again.
       job.only = std::make_shared<const format::DeletionVector>(std::move(vanished));
     }

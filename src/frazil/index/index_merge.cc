@@ -18,8 +18,8 @@ constexpr int64_t kPartOfOldest = 4;
 constexpr int64_t kPartOfLive = 8;  ///< dead entries that are many
 constexpr size_t kFanInOfOldest = 3;
 constexpr size_t kSampledFiles = 256;
-/// Deleted rows whose positions a merge keeps at hand; some 256 MB at most.
-constexpr int64_t kMaxVectorRows = 100'000'000;
+/// Of deletion vectors that a merge keeps at hand: of two billion rows where many are deleted.
+constexpr int64_t kMaxVectorBytes = int64_t{256} << 20;
 
 /// The first neighbours from `begin` on, in one tier, that are of like size.
 MergeChoice LikeSized(const std::vector<MergeCandidate>& runs, size_t begin, size_t end) {
@@ -117,7 +117,7 @@ std::vector<MergeCandidate> CandidatesOf(const IndexVersion& version, const RunL
 Result<std::shared_ptr<const Run>> MergeAtVersion(const IndexVersion& version, const RunList& runs,
                                                   const std::shared_ptr<io::FileIO>& local, const std::string& path,
                                                   MergePace* pace, std::atomic<int64_t>& num_forwarded) {
-  EntryResolver resolver(version, kMaxVectorRows);
+  EntryResolver resolver(version, kMaxVectorBytes);
   std::vector<EntryResolver::Place> places;
   const RewriteEntries rewrite = [&](std::span<Entry> entries) -> Result<size_t> {
     // Not the run's fault, whatever is wrong with a vector.
