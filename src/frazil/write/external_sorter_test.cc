@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <random>
+
+#include <sys/stat.h>
 
 #include <arrow/api.h>
 #include <gmock/gmock.h>
@@ -156,6 +159,52 @@ TEST(ExternalSorter, WideRowsInManyRunsTakeLittleMemoryAndTwoDescriptors) {
   }
   EXPECT_EQ(num_rows, kRows);
   EXPECT_LE(pool->max_memory(), std::max(peak_before, before + kMemory + kMemory / 4));
+}
+
+/// Of the files without a name that this process has open.
+int64_t UnnamedBytes() {
+  std::map<ino_t, int64_t> sizes;  // two descriptors of one file count once
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    struct stat file {};
+    if (::fstat(std::stoi(entry.path().filename()), &file) != 0) continue;
+    if (S_ISREG(file.st_mode) && file.st_nlink == 0) sizes[file.st_ino] = file.st_size;
+  }
+  int64_t bytes = 0;
+  for (const auto& [inode, size] : sizes) bytes += size;
+  return bytes;
+}
+
+TEST(ExternalSorter, SpilledRowsTakeLessDiskThanMemory) {
+  constexpr int kRows = 200;
+  constexpr int64_t kRowBytes = 50'000;
+  ExternalSorter::Options options;
+  options.schema = RowSchema();
+  options.sort_order.fields = {{.source_id = FieldId{1}}};
+  options.memory_bytes = int64_t{1} << 20;
+  options.temp_directory = ::testing::TempDir();
+  const auto sorter = ExternalSorter::Make(options);
+  ASSERT_THAT(sorter, IsOk());
+  const int64_t before = UnnamedBytes();
+  for (int i = 0; i < kRows; ++i) {
+    const Row row{.number = kRows - i, .text = std::string(kRowBytes, static_cast<char>('a' + i % 26)), .part = "p"};
+    ASSERT_THAT((*sorter)->Add(0, *BatchOf({&row, 1})), IsOk());
+  }
+  ASSERT_GT((*sorter)->num_spilled_runs(), 1);
+  EXPECT_GT(UnnamedBytes(), before);
+  EXPECT_LT(UnnamedBytes(), before + kRows * kRowBytes / 10);
+  ASSERT_THAT((*sorter)->Sort(), IsOk());
+  int num_rows = 0;
+  for (;;) {
+    const auto sorted = (*sorter)->Next();
+    ASSERT_THAT(sorted, IsOk());
+    if (!*sorted) break;
+    const auto& texts = static_cast<const arrow::StringArray&>(*(*sorted)->rows->column(1));
+    for (int64_t i = 0; i < texts.length(); ++i) {
+      const int added = kRows - 1 - num_rows++;
+      ASSERT_EQ(texts.GetView(i), std::string(kRowBytes, static_cast<char>('a' + added % 26)));
+    }
+  }
+  EXPECT_EQ(num_rows, kRows);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/compression.h>
 
 #include "frazil/base/bytes.h"
 #include "frazil/format/parquet_row_bytes.h"
@@ -44,6 +45,15 @@ Result<std::shared_ptr<arrow::RecordBatch>> Concatenate(
     columns.push_back(whole.MoveValueUnsafe());
   }
   return arrow::RecordBatch::Make(batches.front()->schema(), num_rows, std::move(columns));
+}
+
+/// What is spilled is read once, soon after: LZ4 takes less time than the disk would for what it saves. On the thread that
+/// sorts, so that no more buffers are at hand than one.
+arrow::Result<arrow::ipc::IpcWriteOptions> SpillOptions() {
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  options.use_threads = false;
+  ARROW_ASSIGN_OR_RAISE(options.codec, arrow::util::Codec::Create(arrow::Compression::LZ4_FRAME));
+  return options;
 }
 
 /// First eight bytes of a key, so that most comparisons need no more.
@@ -264,7 +274,9 @@ Result<SpillFile::Spilled> SpillFile::Append(const std::shared_ptr<SpillFile>& f
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, run.Next());
     if (rows == nullptr) break;
     if (writer == nullptr) {
-      auto made = arrow::ipc::MakeStreamWriter(file->output_, rows->schema());
+      const auto options = SpillOptions();
+      FRAZIL_TRY(CheckArrow(options.status(), path));
+      auto made = arrow::ipc::MakeStreamWriter(file->output_, rows->schema(), *options);
       FRAZIL_TRY(CheckArrow(made.status(), path));
       writer = made.MoveValueUnsafe();
     }
@@ -283,7 +295,9 @@ Result<SpillFile::Spilled> SpillFile::Append(const std::shared_ptr<SpillFile>& f
   FRAZIL_TRY(CheckArrow(end.status(), path));
   auto stream = arrow::io::RandomAccessFile::GetStream(file->input_, *begin, *end - *begin);
   FRAZIL_TRY(CheckArrow(stream.status(), path));
-  auto reader = arrow::ipc::RecordBatchStreamReader::Open(*stream);
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.use_threads = false;
+  auto reader = arrow::ipc::RecordBatchStreamReader::Open(*stream, options);
   FRAZIL_TRY(CheckArrow(reader.status(), path));
   spilled.run = std::make_unique<Run>(file, *begin, *end, reader.MoveValueUnsafe());
   return spilled;

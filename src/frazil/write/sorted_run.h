@@ -38,8 +38,8 @@ Result<std::unique_ptr<SortedRun>> SortInMemory(std::vector<std::shared_ptr<arro
 /// gives.
 std::unique_ptr<SortedRun> MergeRuns(std::vector<std::unique_ptr<SortedRun>> runs, int64_t batch_bytes);
 
-/// Sorted runs on disk: one file without a name, however many there are, since descriptors are few. It lives as long as one
-/// of its runs; what a run took is given back to the disk with the run. One thread.
+/// Sorted runs on disk, compressed: one file without a name, however many there are, since descriptors are few. It lives as
+/// long as one of its runs; what a run took is given back to the disk with the run. One thread.
 class SpillFile {
  public:
   /// In `directory` (empty: the system's). kIo naming it.
