@@ -224,6 +224,12 @@ Result<spec::DataFile> ParquetReader::RowGroupAsFile(int row_group) const {
   return AsDataFile(std::move(metrics), path());
 }
 
+Result<spec::DataFile> ParquetReader::RowGroupAsFile(int row_group,
+                                                     const std::map<spec::FieldId, spec::Type>& columns) const {
+  return Guard(ErrorCode::kCorruptData, path(),
+               [&]() -> Result<spec::DataFile> { return ParquetRowGroupAsFile(*file_, row_group, columns); });
+}
+
 Result<std::vector<ParquetRowRange>> ParquetReader::RowRanges(
     int row_group, const std::map<spec::FieldId, spec::Type>& columns) const {
   return Guard(ErrorCode::kCorruptData, path(), [&] { return ReadParquetRowRanges(*file_, row_group, columns); });

@@ -100,6 +100,8 @@ class ParquetReader {
   Result<ParquetMetrics> RowGroupMetrics(int row_group) const;
   /// The same in the shape that expr::FileMayMatch takes; bounds encoded as manifests have them.
   Result<spec::DataFile> RowGroupAsFile(int row_group) const;
+  /// The same of `columns` only, which are given with the table's types: of those whose values are the same there.
+  Result<spec::DataFile> RowGroupAsFile(int row_group, const std::map<spec::FieldId, spec::Type>& columns) const;
   /// The rows of one row group in ranges, with what the page indexes say of `columns`, which are given with the table's
   /// types. Empty when they say nothing of any of them. An index that cannot be is none.
   Result<std::vector<ParquetRowRange>> RowRanges(int row_group,

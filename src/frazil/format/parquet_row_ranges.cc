@@ -37,7 +37,7 @@ bool HasKnownOrder(const parquet::ColumnDescriptor& column) {
          column.sort_order() != parquet::SortOrder::UNKNOWN;
 }
 
-/// The leaf of a column whose index can be used; none otherwise.
+/// The leaf of a column whose statistics can be used; none otherwise.
 std::optional<int> LeafOf(const ParquetFile& file, spec::FieldId id, const spec::Type& type) {
   const ParquetColumn* const column = file.root().Find(id);
   if (column == nullptr || column->leaf < 0) return std::nullopt;
@@ -46,6 +46,15 @@ std::optional<int> LeafOf(const ParquetFile& file, spec::FieldId id, const spec:
   const auto in_file = IcebergTypeOf(*column->field->type());
   if (!in_file || !ReadsAs(*in_file, type)) return std::nullopt;
   return column->leaf;
+}
+
+/// The leaves of the columns whose statistics can be used.
+std::map<spec::FieldId, int> LeavesOf(const ParquetFile& file, const std::map<spec::FieldId, spec::Type>& columns) {
+  std::map<spec::FieldId, int> leaves;
+  for (const auto& [id, type] : columns) {
+    if (const auto leaf = LeafOf(file, id, type)) leaves[id] = *leaf;
+  }
+  return leaves;
 }
 
 ParquetMetrics MetricsOfPage(const parquet::ColumnIndex& index, size_t page, int64_t num_rows,
@@ -107,10 +116,7 @@ void AddMetrics(const ParquetMetrics& page, spec::FieldId id, ParquetMetrics& ro
 
 Result<std::vector<ParquetRowRange>> ReadParquetRowRanges(const ParquetFile& file, int row_group,
                                                           const std::map<spec::FieldId, spec::Type>& columns) {
-  std::map<spec::FieldId, int> leaves;
-  for (const auto& [id, type] : columns) {
-    if (const auto leaf = LeafOf(file, id, type)) leaves[id] = *leaf;
-  }
+  const std::map<spec::FieldId, int> leaves = LeavesOf(file, columns);
   std::vector<ParquetRowRange> ranges;
   if (leaves.empty()) return ranges;
   FRAZIL_ASSIGN(const ParquetChunkMap map, ReadParquetChunkMap(file, *file.input(), row_group));
@@ -138,6 +144,20 @@ Result<std::vector<ParquetRowRange>> ReadParquetRowRanges(const ParquetFile& fil
                       .metrics = AsDataFile(std::move(metrics), file.path())});
   }
   return ranges;
+}
+
+spec::DataFile ParquetRowGroupAsFile(const ParquetFile& file, int row_group,
+                                     const std::map<spec::FieldId, spec::Type>& columns) {
+  const auto metadata = file.metadata()->RowGroup(row_group);
+  ParquetMetricsCollector collector({});
+  for (const auto& [id, leaf] : LeavesOf(file, columns)) {
+    const auto chunk = metadata->ColumnChunk(leaf);
+    const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+    collector.AddStatistics(statistics.get(), chunk->num_values(), *metadata->schema()->Column(leaf), id);
+  }
+  ParquetMetrics metrics = collector.Finish();
+  metrics.record_count = metadata->num_rows();
+  return AsDataFile(std::move(metrics), file.path());
 }
 
 }  // namespace frazil::format

@@ -15,4 +15,9 @@ namespace frazil::format {
 Result<std::vector<ParquetRowRange>> ReadParquetRowRanges(const ParquetFile& file, int row_group,
                                                           const std::map<spec::FieldId, spec::Type>& columns);
 
+/// What the footer says of `columns` in a row group, as ParquetReader::RowGroupAsFile gives it: of those that could be asked
+/// of the page indexes as well. May throw as Parquet does.
+spec::DataFile ParquetRowGroupAsFile(const ParquetFile& file, int row_group,
+                                     const std::map<spec::FieldId, spec::Type>& columns);
+
 }  // namespace frazil::format

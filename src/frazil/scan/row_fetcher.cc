@@ -161,6 +161,9 @@ class RowFetcher::Impl {
     const auto most_rows = static_cast<size_t>(largest_share * static_cast<double>(parquet.num_rows()));
     LocatedRows located;
     for (size_t i = 0; i < parquet.row_groups().size(); ++i) {
+      // The footer is at hand, indexes are not.
+      FRAZIL_ASSIGN(const spec::DataFile row_group, parquet.RowGroupAsFile(static_cast<int>(i), columns));
+      if (!expr::FileMayMatch(plan.filter, row_group, *plan.schema)) continue;
       FRAZIL_ASSIGN(std::vector<format::ParquetRowRange> ranges, parquet.RowRanges(static_cast<int>(i), columns));
       if (ranges.empty() && parquet.row_groups()[i].num_rows > 0) return std::nullopt;
       for (const format::ParquetRowRange& range : ranges) {

@@ -61,7 +61,7 @@ class RowFetcher {
                                                     FetchCounts* counts);
 
   /// The rows of a Parquet file that may satisfy the plan's filter, as its page indexes say (page pruning), deleted ones too.
-  /// None when these say nothing, or when more than `largest_share` of the rows may: then a scan is better.
+  /// Those of row groups that the footer rules out are not read. None when they say nothing, or when more than `largest_share` of the rows may: then a scan is better.
   Result<std::optional<LocatedRows>> Locate(const table::ScanPlan& plan, const table::FileScanTask& task,
                                             double largest_share);
 

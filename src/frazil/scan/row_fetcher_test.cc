@@ -6,12 +6,14 @@
 
 #include <arrow/api.h>
 
+#include "frazil/base/request_counters.h"
 #include "frazil/base/test_support.h"
 #include "frazil/catalog/memory_catalog.h"
 #include "frazil/expr/column_range.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_value.h"
 #include "frazil/format/parquet_writer.h"
+#include "frazil/io/counting_file_io.h"
 #include "frazil/io/memory_file_io.h"
 
 namespace frazil::scan {
@@ -57,8 +59,8 @@ std::vector<Field> TodaysFields() {
 /// One data file, read by a plan that names it.
 class RowFetcherTest : public ::testing::Test {
  protected:
-  /// `rows`: values by column, of the types of kFields; pages of ten rows.
-  void Write(const std::vector<std::vector<Value>>& rows) {
+  /// `rows`: values by column, of the types of kFields; pages of ten rows, row groups of `group_rows`.
+  void Write(const std::vector<std::vector<Value>>& rows, int64_t group_rows = 1'000) {
     auto schema = spec::Schema::Make(spec::SchemaId{0}, TodaysFields());
     ASSERT_THAT(schema, IsOk());
     spec::CreateTableRequest request;
@@ -99,7 +101,10 @@ class RowFetcherTest : public ::testing::Test {
     const auto batch = arrow::RecordBatch::Make(writer->arrow_schema(), static_cast<int64_t>(rows.size()),
                                                 {*numbers.Finish(), *narrow.Finish(), *reals.Finish(), *texts.Finish(),
                                                  *prices.Finish(), *days.Finish(), *flags.Finish()});
-    ASSERT_THAT(writer->Write(*batch), IsOk());
+    for (int64_t begin = 0; begin < batch->num_rows(); begin += group_rows) {
+      ASSERT_THAT(writer->Write(*batch->Slice(begin, group_rows)), IsOk());
+      ASSERT_THAT(writer->CloseRowGroup(), IsOk());
+    }
     ASSERT_OK_AND_ASSIGN(const auto result, writer->Finish());
     task_.data_file.file.record_count = result.metrics.record_count;
     task_.data_file.file.file_size_in_bytes = result.file_size_bytes;
@@ -126,7 +131,8 @@ class RowFetcherTest : public ::testing::Test {
   std::shared_ptr<catalog::Catalog> catalog_ = catalog::MakeMemoryCatalog("test", "memory:/warehouse", io_);
   table::ScanPlan plan_;
   table::FileScanTask task_;
-  RowFetcher fetcher_{io_, int64_t{1} << 20};
+  std::shared_ptr<RequestCounters> counters_ = std::make_shared<RequestCounters>();
+  RowFetcher fetcher_{std::make_shared<io::CountingFileIO>(io_, counters_), int64_t{1} << 20};
 };
 
 std::vector<Value> RowOf(int64_t number) {
@@ -177,6 +183,27 @@ TEST_F(RowFetcherTest, LocatesThePagesOfAFilter) {
   EXPECT_EQ(static_cast<const arrow::Int64Array&>(*fetched->column(8)).Value(4), 34);
 }
 
+TEST_F(RowFetcherTest, ReadsNoPageIndexesOfRowGroupsThatTheFooterRulesOut) {
+  std::vector<std::vector<Value>> rows;
+  for (int64_t i = 0; i < 100; ++i) rows.push_back(RowOf(i));
+  Write(rows, 25);
+  const auto reads_of = [&](const ExpressionPtr& filter, const std::vector<int64_t>& expected) {
+    const int64_t before = counters_->Read()["read"].ok;
+    EXPECT_THAT(Locate(filter), Optional(expected)) << filter->ToString();
+    return counters_->Read()["read"].ok - before;
+  };
+  const auto is = [](int64_t value) { return Expression::Compare(Op::kEq, FieldId{1}, kNumber.type, value); };
+  EXPECT_GT(reads_of(is(1000), {}), 0);  // the footer
+  EXPECT_EQ(reads_of(is(1000), {}), 0);
+  EXPECT_EQ(reads_of(Expression::And(is(3), is(90)), {}), 0);
+  const int64_t of_one = reads_of(is(34), Positions(25, 35));
+  EXPECT_GT(of_one, 0);
+  EXPECT_EQ(reads_of(is(99), Positions(95, 100)), of_one);
+  std::vector<int64_t> of_two = Positions(0, 10);
+  for (const int64_t position : Positions(25, 35)) of_two.push_back(position);
+  EXPECT_EQ(reads_of(Expression::Or(is(3), is(34)), of_two), 2 * of_one);
+}
+
 /// Whether a row satisfies a filter without kNot.
 bool Matches(const Expression& filter, const std::function<Value(FieldId)>& value_of) {
   switch (filter.op()) {
@@ -206,7 +233,7 @@ TEST_F(RowFetcherTest, PagePruningNeverHidesARow) {
     }
     rows.push_back(std::move(row));
   }
-  Write(rows);
+  Write(rows, 40 + pick(261));
   const auto all = Fetch(Positions(0, 300));
   const std::vector<Field> fields = TodaysFields();
   const auto value_at = [&](FieldId id, int64_t row) {

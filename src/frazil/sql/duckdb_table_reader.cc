@@ -157,7 +157,8 @@ duckdb::ReaderInitializeType TableReader::InitializeReader(
   const table::FileScanTask& task = list.plan().tasks[data.reader->file_list_idx.GetIndex()];
   if (data.reader->GetReaderType() != kScanFileReader) {
     PrepareColumns(task, data.reader->columns);
-    auto few = CanFetch(list, task, global_ids) ? ValueOrThrow(list.FewRowsOf(task)) : std::nullopt;
+    const bool may_be_few = list.IsWorthLocating(task) && CanFetch(list, task, global_ids);
+    auto few = may_be_few ? ValueOrThrow(list.FewRowsOf(task)) : std::nullopt;
     if (!few && Fits(data.reader->columns, global_ids)) {
       return MultiFileReader::InitializeReader(data, bind_data, global_columns, global_ids, filters, context, state);
     }
@@ -321,7 +322,7 @@ bool TableReader::CanFetch(const ScanFileList& list, const table::FileScanTask& 
     if (std::ranges::find(columns.fields, field.id) == columns.fields.end()) columns.fields.push_back(field.id);
   }
   // Types that a file has its columns in and our reader does not know, DuckDB's may.
-  return list.IsWorthLocating(task) && list.fetcher()->Fetch(list.plan(), task, {}, columns, nullptr).has_value();
+  return list.fetcher()->Fetch(list.plan(), task, {}, columns, nullptr).has_value();
 }
 
 /// Rows of a ScanFileReader are those of the scan already.

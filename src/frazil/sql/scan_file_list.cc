@@ -115,7 +115,6 @@ Result<std::optional<scan::LocatedRows>> ScanFileList::FewRowsOf(const table::Fi
   // a scan reads only some, too, with all threads.
   constexpr double kLargestShare = 1.0 / 32;
   constexpr double kMostRows = 100'000;
-  if (!IsWorthLocating(task)) return std::nullopt;
   const auto num_rows = static_cast<double>(task.data_file.file.record_count);
   auto looked = fetcher_->Locate(*plan_, task, std::min(kLargestShare, kMostRows / num_rows));
   if (!looked || !*looked) return std::nullopt;  // what is wrong with the file is for the scan to say

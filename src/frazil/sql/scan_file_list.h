@@ -47,7 +47,7 @@ class ScanFileList final : public duckdb::MultiFileList {
   KeyLookup* key_lookup() const;
   /// Deleted positions of one of the plan's files, of deletes of all kinds.
   Result<std::shared_ptr<const format::DeletionVector>> DeletedRowsOf(const table::FileScanTask& task) const;
-  /// Whether FewRowsOf() looks at the file: it is large, has no equality deletes, and there is a filter.
+  /// Whether to ask FewRowsOf(): the file is large, has no equality deletes, and there is a filter.
   bool IsWorthLocating(const table::FileScanTask& task) const;
   /// Rows of one of the plan's files that may match, deleted ones not counted, when its page indexes tell that they are few
   /// (page pruning). None: it is scanned.
