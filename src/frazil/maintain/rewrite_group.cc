@@ -159,7 +159,8 @@ Status GroupRewrite::MakeOutputs() {
                                                         .splits_by_partition = group_.is_move,
                                                         .sort_order = plan_.sort_order,
                                                         .memory_bytes = std::max(shared / 2, kSmallestRowGroup),
-                                                        .temp_directory = resources_.temp_directory}));
+                                                        .temp_directory = resources_.temp_directory,
+                                                        .stop = resources_.stop}));
   }
   FRAZIL_ASSIGN(outputs_, RewriteOutputs::Make(table_.io(), plan_.scan->metadata, std::move(options)));
   return {};

@@ -35,6 +35,7 @@
 #include "duckdb/parser/tableref/basetableref.hpp"
 #include "duckdb/parser/tableref/showref.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
+#include "frazil/base/stop_flag.h"
 #include "frazil/sql/duckdb_catalog.h"
 #include "frazil/sql/duckdb_error.h"
 #include "frazil/sql/duckdb_file_system.h"
@@ -350,6 +351,7 @@ class DuckEngine final : public Engine {
       : resolver_(resolver),
         on_written_(options.on_written),
         budget_(options.budget),
+        stop_(options.stop),
         writing_bytes_(options.memory_limit_bytes / kWritingShare),
         temp_directory_(options.temp_directory) {
     duckdb::DBConfig config;
@@ -400,6 +402,7 @@ class DuckEngine final : public Engine {
 
   int64_t writing_bytes() const override { return writing_bytes_; }
   const std::string& temp_directory() const override { return temp_directory_; }
+  const std::atomic<bool>* stop() const override { return stop_; }
 
   Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) override {
     try {
@@ -449,6 +452,7 @@ class DuckEngine final : public Engine {
       const std::lock_guard lock(interrupt_mutex_);
       is_interrupt_asked_ = false;
     }
+    FRAZIL_TRY(CheckStop(stop_, "query"));  // came between two of its queries
     try {
       column_types_->with_zones.clear();
       LimitMemory(room);
@@ -568,6 +572,7 @@ class DuckEngine final : public Engine {
   NameResolver& resolver_;
   const std::function<void(int64_t, std::optional<double>)> on_written_;
   MemoryBudget* const budget_;
+  const std::atomic<bool>* const stop_;
   const int64_t writing_bytes_;
   const std::string temp_directory_;
   int64_t asked_bytes_ = 0;  ///< the limit that --memory-limit or the last SET memory_limit gave DuckDB

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,8 @@ struct EngineOptions {
   int64_t memory_limit_bytes = int64_t{1} << 30;
   MemoryBudget* budget = nullptr;  ///< what is reserved there (caches, the index) queries do without; may be null
   std::string temp_directory;      ///< empty: no spilling
+  /// Set by another thread: the running statement is to end. May be null.
+  const std::atomic<bool>* stop = nullptr;
   /// Rows written, and the part of the query that is done (0 to 1; none: not known). May be empty.
   std::function<void(int64_t num_rows, std::optional<double> query_part)> on_written;
 };
@@ -57,7 +60,10 @@ class Engine {
   virtual Status SetDefault(const std::string& catalog, const catalog::Namespace& levels) = 0;
   /// Tells who watches that a statement has written so many rows of the running query's answer.
   virtual void ReportWritten(int64_t num_rows) = 0;
+  /// Ends the running query.
   virtual void Interrupt() = 0;
+  /// EngineOptions::stop, for what a statement does when its queries have ended. No query begins once it is set.
+  virtual const std::atomic<bool>* stop() const = 0;
 };
 
 /// SQL text of a value of DuckDB's type for `type`, for queries that we put together ("CAST('x' AS DATE)").

@@ -2,6 +2,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "frazil/base/stop_flag.h"
 #include "frazil/base/version.h"
 #include "frazil/sql/insert_query.h"
 #include "frazil/sql/made_up_result.h"
@@ -26,6 +27,7 @@ class InsertChange final : public table::SnapshotChange {
       : insert_(insert), target_(target), resolver_(resolver), engine_(engine), overwrite_(overwrite) {}
 
   Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId) override {
+    FRAZIL_TRY(CheckStop(engine_.stop(), "INSERT"));
     const spec::Snapshot* head = target_.HeadOf(*base.metadata());
     const std::optional<spec::SnapshotId> head_id = head ? std::optional(head->id) : std::nullopt;
     const bool is_stale = overwrite_ != Overwrite::kNothing && reads_target_ && head_id != written_on_;

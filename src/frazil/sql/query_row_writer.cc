@@ -25,7 +25,8 @@ Result<QueryRowWriter> QueryRowWriter::Make(const table::Table& table, const Eng
   writer.targets_[2] = arrow::schema(fields);
   FRAZIL_ASSIGN(writer.writer_, write::RowWriter::Make(table.io(), table.metadata(), schema, nullptr,
                                                        {.max_open_bytes = engine.writing_bytes(),
-                                                        .spill_directory = engine.temp_directory()}));
+                                                        .spill_directory = engine.temp_directory(),
+                                                        .stop = engine.stop()}));
   return writer;
 }
 

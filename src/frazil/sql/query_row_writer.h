@@ -26,7 +26,7 @@ class QueryRowWriter {
   /// `rows`: the table's columns in order (those of type unknown left out), then optionally `_row_id` and
   /// `_last_updated_sequence_number`. kInvalidArgument naming table and column when a required one holds a null.
   Status Write(const arrow::RecordBatch& rows);
-  /// The files written; deleting them is up to the caller from now on.
+  /// The files written; deleting them is up to the caller from now on. kShuttingDown when the statement is to end.
   Result<std::vector<spec::DataFile>> Finish();
 
   /// How many columns of the table are stored.

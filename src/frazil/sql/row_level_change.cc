@@ -8,6 +8,7 @@
 #include <arrow/compute/api.h>
 
 #include "frazil/base/log.h"
+#include "frazil/base/stop_flag.h"
 #include "frazil/base/version.h"
 #include "frazil/scan/file_reader.h"
 #include "frazil/spec/ascii.h"
@@ -170,6 +171,7 @@ Status RowLevelChange::CopySurvivors(const table::Table& base, const spec::Snaps
     for (;;) {
       FRAZIL_ASSIGN(const auto batch, reader->Next());
       if (!batch) break;
+      FRAZIL_TRY(CheckStop(engine_.stop(), options_.statement));
       const auto& positions = static_cast<const arrow::Int64Array&>(*batch->column(batch->num_columns() - 1));
       std::vector<int64_t> kept;
       for (int64_t i = 0; i < batch->num_rows(); ++i) {
@@ -289,6 +291,7 @@ Result<bool> RowLevelChange::MergeOnRead(const table::Table& base, const table::
 }
 
 Result<table::FileChanges> RowLevelChange::Prepare(const table::Table& base, spec::SnapshotId) {
+  FRAZIL_TRY(CheckStop(engine_.stop(), options_.statement));
   FRAZIL_TRY(CheckProperties(*base.metadata(), options_.properties));
   const spec::Snapshot* head = target_.HeadOf(*base.metadata());
   FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(base, head));

@@ -63,6 +63,7 @@ class Session::Impl {
                          .memory_limit_bytes = options.memory_limit_bytes,
                          .budget = options.budget,
                          .temp_directory = options.temp_directory,
+                         .stop = &stop_,
                          .on_written = {}};
     if (options.on_writing) {
       on_writing_ = options.on_writing;
@@ -265,12 +266,12 @@ class Session::Impl {
     return {};
   }
 
+  std::atomic<bool> stop_ = false;  ///< the running statement is to end
   NameResolver resolver_;
   std::unique_ptr<Engine> engine_;
   SessionSettings settings_;
   table::ProcedureSet procedures_;
   CallEnvironment calls_;
-  std::atomic<bool> stop_ = false;  ///< for procedures
   std::function<void(const WritingProgress&)> on_writing_;
   std::optional<WritingProgress> written_;  ///< by the running statement
 };

@@ -114,7 +114,7 @@ Result<std::unique_ptr<SortedRun>> ExternalSorter::SortBuffer() {
 }
 
 Result<std::unique_ptr<SortedRun>> ExternalSorter::Spill(const std::shared_ptr<SpillFile>& file, SortedRun& run) {
-  FRAZIL_ASSIGN(SpillFile::Spilled spilled, SpillFile::Append(file, run, spilled_batch_bytes()));
+  FRAZIL_ASSIGN(SpillFile::Spilled spilled, SpillFile::Append(file, run, spilled_batch_bytes(), options_.stop));
   largest_spilled_batch_ = std::max(largest_spilled_batch_, spilled.largest_batch_bytes);
   ++num_spilled_;
   return std::move(spilled.run);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ class ExternalSorter {
     spec::SortOrder sort_order;        ///< may be unsorted: then only partitions are brought together
     int64_t memory_bytes = 0;
     std::string temp_directory;  ///< empty: the system's
+    /// Set by another thread: what is written to disk or merged ends soon, with kShuttingDown. May be null.
+    const std::atomic<bool>* stop = nullptr;
   };
   static Result<std::unique_ptr<ExternalSorter>> Make(Options options);
   ~ExternalSorter();  ///< deletes the files

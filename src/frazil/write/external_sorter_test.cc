@@ -1,6 +1,7 @@
 #include "frazil/write/external_sorter.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -121,6 +122,24 @@ TEST_P(ExternalSorterTest, SortsStablyAndKnowsWhereRowsCameFrom) {
 
 INSTANTIATE_TEST_SUITE_P(Memory, ExternalSorterTest,
                          ::testing::Values(int64_t{64} << 20, int64_t{100} << 10, int64_t{1}));
+
+TEST(ExternalSorter, AStopIsHeardWhileRowsGoToDisk) {
+  std::atomic<bool> stop = false;
+  ExternalSorter::Options options;
+  options.schema = RowSchema();
+  options.sort_order.fields = {{.source_id = FieldId{1}}};
+  options.memory_bytes = 1;
+  options.temp_directory = ::testing::TempDir();
+  options.stop = &stop;
+  const auto sorter = ExternalSorter::Make(options);
+  ASSERT_THAT(sorter, IsOk());
+  const Row row{.number = 1, .text = "x", .part = "p"};
+  for (int i = 0; i < 4; ++i) ASSERT_THAT((*sorter)->Add(0, *BatchOf({&row, 1})), IsOk());
+  ASSERT_EQ((*sorter)->num_spilled_runs(), 4);
+  stop = true;
+  EXPECT_THAT((*sorter)->Sort(), IsError(ErrorCode::kShuttingDown, "sorting of rows was asked to stop"));
+  EXPECT_THAT((*sorter)->Add(0, *BatchOf({&row, 1})), IsError(ErrorCode::kShuttingDown, ""));
+}
 
 size_t OpenDescriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");

@@ -6,6 +6,7 @@
 
 #include <arrow/api.h>
 
+#include "frazil/base/stop_flag.h"
 #include "frazil/format/parquet_schema.h"
 #include "frazil/format/parquet_writer.h"
 #include "frazil/spec/checked_property.h"
@@ -59,7 +60,7 @@ class RowWriter::Impl {
   Impl(std::shared_ptr<io::FileIO> io, spec::TableMetadataPtr metadata, spec::SchemaPtr schema, Executor* executor,
        spec::PartitionSpec spec, std::optional<spec::SortOrderId> sort_order_id, bool is_landing,
        Partitioner partitioner, MetricsConfig metrics, table::FileNames names, int64_t target_file_size_bytes,
-       std::optional<int64_t> max_open_bytes, std::optional<std::string> spill_directory)
+       std::optional<int64_t> max_open_bytes, std::optional<std::string> spill_directory, const std::atomic<bool>* stop)
       : io_(std::move(io)),
         metadata_(std::move(metadata)),
         schema_(std::move(schema)),
@@ -72,6 +73,7 @@ class RowWriter::Impl {
         names_(std::move(names)),
         target_file_size_bytes_(target_file_size_bytes),
         spill_directory_(std::move(spill_directory)),
+        stop_(stop),
         max_open_bytes_(max_open_bytes) {
     for (const spec::Field& field : schema_->fields()) num_table_columns_ += field.type.id() != spec::TypeId::kUnknown;
   }
@@ -119,6 +121,7 @@ class RowWriter::Impl {
   Result<std::vector<spec::DataFile>> Finish() {
     FRAZIL_TRY(CloseAll());
     if (waiting_ != nullptr) FRAZIL_TRY(WriteWaiting());
+    FRAZIL_TRY(CheckStop());
     finished_ = true;
     return std::move(files_);
   }
@@ -132,8 +135,11 @@ class RowWriter::Impl {
     spec::SchemaPtr schema;
   };
 
+  Status CheckStop() const { return frazil::CheckStop(stop_, "writing of rows"); }
+
   Status WritePartitions(const arrow::RecordBatch& batch, const std::vector<RowsOfPartition>& partitions,
                          std::vector<RowLocation>* locations) {
+    FRAZIL_TRY(CheckStop());
     const size_t first_location = locations == nullptr ? 0 : locations->size();
     if (locations != nullptr) locations->resize(first_location + static_cast<size_t>(batch.num_rows()));
     // Opening files and numbering them is serial; encoding is not.
@@ -175,7 +181,8 @@ class RowWriter::Impl {
                                                     .splits_by_partition = true,
                                                     .sort_order = {},
                                                     .memory_bytes = *max_open_bytes_,
-                                                    .temp_directory = *spill_directory_}));
+                                                    .temp_directory = *spill_directory_,
+                                                    .stop = stop_}));
     }
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, Gather(batch, waiting));
     return waiting_->Add(0, *rows);
@@ -273,7 +280,10 @@ class RowWriter::Impl {
   Status CloseAll() {
     std::vector<OpenFile*> open;
     for (auto& [tuple, file] : open_) open.push_back(&file);
-    FRAZIL_TRY(ParallelFor(executor_, open.size(), [&](size_t i) { return Close(*open[i]); }));
+    FRAZIL_TRY(ParallelFor(executor_, open.size(), [&](size_t i) -> Status {
+      FRAZIL_TRY(CheckStop());
+      return Close(*open[i]);
+    }));
     open_.clear();
     return {};
   }
@@ -299,6 +309,7 @@ class RowWriter::Impl {
   table::FileNames names_;
   const int64_t target_file_size_bytes_;
   const std::optional<std::string> spill_directory_;
+  const std::atomic<bool>* const stop_;
   std::optional<int64_t> max_open_bytes_;
   int num_table_columns_ = 0;
   std::optional<int> num_lineage_columns_;
@@ -327,10 +338,10 @@ Result<std::unique_ptr<RowWriter>> RowWriter::Make(std::shared_ptr<io::FileIO> i
   FRAZIL_ASSIGN(table::FileNames names, table::FileNames::Make(metadata));
   FRAZIL_ASSIGN(const int64_t target,
                 spec::NumberProperty(*metadata, "write.target-file-size-bytes", int64_t{512} << 20, 1));
-  return std::unique_ptr<RowWriter>(new RowWriter(
-      std::make_unique<Impl>(std::move(io), metadata, std::move(schema), executor, std::move(spec),
-                             options.sort_order_id, options.is_landing, std::move(partitioner), std::move(metrics),
-                             std::move(names), target, options.max_open_bytes, std::move(options.spill_directory))));
+  return std::unique_ptr<RowWriter>(new RowWriter(std::make_unique<Impl>(
+      std::move(io), metadata, std::move(schema), executor, std::move(spec), options.sort_order_id, options.is_landing,
+      std::move(partitioner), std::move(metrics), std::move(names), target, options.max_open_bytes,
+      std::move(options.spill_directory), options.stop)));
 }
 
 Status RowWriter::Write(const arrow::RecordBatch& batch, std::vector<RowLocation>* locations) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,8 @@ struct RowWriterOptions {
   /// most. Rows of others wait, sorted by partition, in a file without a name in this folder (empty: the system's), and
   /// Finish() writes them, one partition after the other. They take half of `max_open_bytes`.
   std::optional<std::string> spill_directory;
+  /// Set by another thread: Write() and Finish() end soon with kShuttingDown. May be null.
+  const std::atomic<bool>* stop = nullptr;
   bool is_landing = false;  ///< files get the names of landing files (table::IsLandingFile); `spec` has no fields
 };
 
@@ -47,7 +50,8 @@ struct RowWriterOptions {
 ///
 /// Rows keep their order inside a partition; they are not sorted here. One thread at a time; partitions of a batch are
 /// encoded in parallel on `executor`.
-/// Errors: kInvalidArgument (null in a required column, naming it), kNotSupported (unknown transform, property), kIo.
+/// Errors: kInvalidArgument (null in a required column, naming it), kNotSupported (unknown transform, property), kIo,
+/// kShuttingDown.
 class RowWriter {
  public:
   /// `executor` may be null: everything on the calling thread. `schema`: the schema to write with, usually the

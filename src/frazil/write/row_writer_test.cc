@@ -1,6 +1,7 @@
 #include "frazil/write/row_writer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 #include <random>
@@ -324,6 +325,29 @@ TEST_F(RowWriterTest, LeavesNothingBehindWhenRowsWait) {
     EXPECT_EQ(num_created, 1);
     if (!finishes) continue;
     EXPECT_THAT(writer->Finish(), IsError(ErrorCode::kIo, "disk full"));
+  }
+  EXPECT_EQ(NumDataFiles(), 0u);
+}
+
+TEST_F(RowWriterTest, AStopIsHeardBetweenFilesAndLeavesNone) {
+  Create(Columns(), {kByPart});
+  std::atomic<bool> stop = false;
+  int stop_at = 0;
+  int num_created = 0;
+  const auto hooked =
+      std::make_shared<io::FaultInjectingFileIO>(io_, [&](std::string_view operation, const std::string&) -> Status {
+        if (operation == "create" && ++num_created == stop_at) stop = true;
+        return {};
+      });
+  const std::vector<TestRow> rows = {{1, "a", {}}, {2, "b", {}}, {3, "c", {}}, {4, "d", {}}};
+  for (stop_at = 1; stop_at <= 4; ++stop_at) {  // the first is open from the beginning, rows of the others wait
+    stop = false;
+    num_created = 0;
+    const auto writer = Writer(hooked, nullptr, {.max_open_bytes = 1, .spill_directory = "", .stop = &stop});
+    ASSERT_THAT(writer->Write(*BatchOf(rows)), IsOk());
+    EXPECT_EQ(num_created, 1);
+    EXPECT_THAT(writer->Finish(), IsError(ErrorCode::kShuttingDown, "writing of rows was asked to stop"));
+    EXPECT_EQ(num_created, stop_at);
   }
   EXPECT_EQ(NumDataFiles(), 0u);
 }

@@ -15,6 +15,7 @@
 #include <arrow/util/compression.h>
 
 #include "frazil/base/bytes.h"
+#include "frazil/base/stop_flag.h"
 #include "frazil/format/parquet_row_bytes.h"
 #include "frazil/io/unnamed_file.h"
 #include "frazil/write/gather.h"
@@ -264,13 +265,14 @@ Result<std::shared_ptr<SpillFile>> SpillFile::Create(const std::string& director
 }
 
 Result<SpillFile::Spilled> SpillFile::Append(const std::shared_ptr<SpillFile>& file, SortedRun& run,
-                                             int64_t batch_bytes) {
+                                             int64_t batch_bytes, const std::atomic<bool>* stop) {
   const std::string& path = file->directory_;
   const auto begin = file->output_->Tell();
   FRAZIL_TRY(CheckArrow(begin.status(), path));
   std::shared_ptr<arrow::ipc::RecordBatchWriter> writer;
   Spilled spilled;
   for (;;) {
+    FRAZIL_TRY(CheckStop(stop, "sorting of rows"));
     FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> rows, run.Next());
     if (rows == nullptr) break;
     if (writer == nullptr) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,8 +51,9 @@ class SpillFile {
     std::unique_ptr<SortedRun> run;
     int64_t largest_batch_bytes = 0;
   };
-  /// Writes a run behind the others.
-  static Result<Spilled> Append(const std::shared_ptr<SpillFile>& file, SortedRun& run, int64_t batch_bytes);
+  /// Writes a run behind the others. kShuttingDown once `stop` (may be null) is set.
+  static Result<Spilled> Append(const std::shared_ptr<SpillFile>& file, SortedRun& run, int64_t batch_bytes,
+                                const std::atomic<bool>* stop);
 
  private:
   class Run;
