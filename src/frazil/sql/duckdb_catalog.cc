@@ -56,8 +56,10 @@ using duckdb::unique_ptr;
 
 int64_t FloorDivide(int64_t number, int64_t by) { return number / by - (number % by < 0 ? 1 : 0); }
 
-/// `AT (VERSION => ...)` or `AT (TIMESTAMP => ...)` as a question to the table's metadata.
-table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::TableMetadata& metadata) {
+/// `AT (VERSION => ...)` or `AT (TIMESTAMP => ...)` as a question to the table's metadata. As in Spark a time without a zone is
+/// one of the session's.
+table::SnapshotSelector SelectorOf(optional_ptr<duckdb::ClientContext> context, const duckdb::BoundAtClause& at,
+                                   const spec::TableMetadata& metadata) {
   table::SnapshotSelector selector;
   const duckdb::Value& value = at.GetValue();
   if (value.IsNull()) ThrowError(Error(ErrorCode::kInvalidArgument, "version or time to read at is NULL"));
@@ -80,14 +82,10 @@ table::SnapshotSelector SelectorOf(const duckdb::BoundAtClause& at, const spec::
     return selector;
   }
   duckdb::Value moment = value;
-  if (moment.type().id() == duckdb::LogicalTypeId::TIMESTAMP_TZ) {
-    selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_tz_t>().value, 1000);
-    return selector;
-  }
-  if (!moment.DefaultTryCastAs(LogicalType::TIMESTAMP)) {
+  if (!context || !moment.TryCastAs(*context, LogicalType::TIMESTAMP_TZ)) {
     ThrowError(Error(ErrorCode::kInvalidArgument, "not a time to read at: " + value.ToString()));
   }
-  selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_t>().value, 1000);
+  selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_tz_t>().value, 1000);
   return selector;
 }
 
@@ -258,18 +256,19 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
     entries_.clear();
   }
 
-  optional_ptr<CatalogEntry> LookupEntry(CatalogTransaction, const duckdb::EntryLookupInfo& lookup) override {
+  optional_ptr<CatalogEntry> LookupEntry(CatalogTransaction transaction,
+                                         const duckdb::EntryLookupInfo& lookup) override {
     if (lookup.GetCatalogType() != duckdb::CatalogType::TABLE_ENTRY) return nullptr;
-    return Bind(lookup.GetEntryName(), lookup.GetAtClause());
+    return Bind(transaction.context, lookup.GetEntryName(), lookup.GetAtClause());
   }
-  void Scan(duckdb::ClientContext&, duckdb::CatalogType kind,
+  void Scan(duckdb::ClientContext& context, duckdb::CatalogType kind,
             const std::function<void(CatalogEntry&)>& callback) override {
     if (kind != duckdb::CatalogType::TABLE_ENTRY) return;
     auto source = ValueOrThrow(resolver_.Catalog(catalog.GetName()));
     auto tables = source->ListTables(levels_);
     if (!tables) return;
     for (const catalog::TableName& table : *tables) {
-      if (auto entry = Bind(table.name, nullptr)) callback(*entry);
+      if (auto entry = Bind(context, table.name, nullptr)) callback(*entry);
     }
   }
   void Scan(duckdb::CatalogType, const std::function<void(CatalogEntry&)>&) override {}
@@ -308,7 +307,8 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
   void Alter(CatalogTransaction, duckdb::AlterInfo&) override { Refuse("ALTER"); }
 
  private:
-  optional_ptr<CatalogEntry> Bind(const std::string& entry_name, optional_ptr<duckdb::BoundAtClause> at) {
+  optional_ptr<CatalogEntry> Bind(optional_ptr<duckdb::ClientContext> context, const std::string& entry_name,
+                                  optional_ptr<duckdb::BoundAtClause> at) {
     std::string key = entry_name + (at ? "@" + at->Unit() + "=" + at->GetValue().ToSQLString() : "");
     std::lock_guard lock(mutex_);
     if (auto found = entries_.find(key); found != entries_.end()) return found->second.get();
@@ -326,9 +326,9 @@ class NamespaceEntry final : public duckdb::SchemaCatalogEntry {
       const auto version = VersionOfLiveRows(*at);
       pinned->has_deleted_rows = !version;
       if (!version) {
-        selector = SelectorOf(*at, *pinned->metadata);
+        selector = SelectorOf(context, *at, *pinned->metadata);
       } else if (!version->empty()) {
-        selector = SelectorOf({"version", duckdb::Value(*version)}, *pinned->metadata);
+        selector = SelectorOf(context, {"version", duckdb::Value(*version)}, *pinned->metadata);
       }
     }
     pinned->snapshot = ValueOrThrow(table::SelectSnapshot(*pinned->metadata, selector));
