@@ -104,8 +104,9 @@ class EngineResult final : public QueryResult {
     arrow::FieldVector fields;
     for (int i = 0; i < schema_->num_fields(); ++i) {
       const auto& field = schema_->field(i);
-      const auto& type = column_types.with_zones[static_cast<size_t>(i)];
-      if (type && type->is_primitive()) columns_[static_cast<size_t>(i)].type = kNanosWithZone;
+      const auto at = static_cast<size_t>(i);
+      const auto& type = column_types.with_zones[at];
+      if (type) columns_[at].type = SqlTypeName(WithZoneNames(types_[at], *type));
       fields.push_back(type ? field->WithType(WithZones(field->type(), *type, rows.client_properties.time_zone))
                             : field);
     }

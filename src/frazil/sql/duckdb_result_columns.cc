@@ -10,14 +10,17 @@
 #include "duckdb/planner/expression/bound_columnref_expression.hpp"
 #include "duckdb/planner/expression/bound_constant_expression.hpp"
 #include "duckdb/planner/expression/bound_function_expression.hpp"
+#include "duckdb/planner/expression/bound_unnest_expression.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_cteref.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/planner/operator/logical_materialized_cte.hpp"
 #include "duckdb/planner/operator/logical_projection.hpp"
 #include "duckdb/planner/operator/logical_set_operation.hpp"
+#include "duckdb/planner/operator/logical_unnest.hpp"
 #include "frazil/spec/ascii.h"
 #include "frazil/sql/duckdb_scan.h"
+#include "frazil/sql/query_result.h"
 #include "frazil/sql/scan_file_list.h"
 
 namespace frazil::sql {
@@ -57,6 +60,11 @@ class OriginFinder {
         if (aggregate.aggregate_index == column.table_index) return Of(plan, plan.expressions, column.column_index);
         return std::nullopt;
       }
+      case LogicalOperatorType::LOGICAL_UNNEST:
+        if (plan.Cast<duckdb::LogicalUnnest>().unnest_index == column.table_index) {
+          return Of(plan, plan.expressions, column.column_index);
+        }
+        return BelowOf(plan, column);
       case LogicalOperatorType::LOGICAL_UNION:
       case LogicalOperatorType::LOGICAL_EXCEPT:
       case LogicalOperatorType::LOGICAL_INTERSECT: {
@@ -76,10 +84,7 @@ class OriginFinder {
       }
       default:
         // Joins, filters, orders and windows hand on what is below them.
-        for (auto& child : plan.children) {
-          if (Origin origin = Find(*child, column)) return origin;
-        }
-        return std::nullopt;
+        return BelowOf(plan, column);
     }
   }
 
@@ -89,6 +94,13 @@ class OriginFinder {
       common_tables_[plan.Cast<duckdb::LogicalMaterializedCTE>().table_index] = plan.children[0].get();
     }
     for (const auto& child : plan.children) NoteCommonTables(*child);
+  }
+
+  Origin BelowOf(LogicalOperator& plan, const ColumnBinding& column) {
+    for (auto& child : plan.children) {
+      if (Origin origin = Find(*child, column)) return origin;
+    }
+    return std::nullopt;
   }
 
   static Origin OfScan(duckdb::LogicalGet& get, size_t index) {
@@ -112,11 +124,7 @@ class OriginFinder {
   Origin Of(LogicalOperator& plan, const Expression& expression) {
     switch (expression.GetExpressionClass()) {
       case ExpressionClass::BOUND_COLUMN_REF: {
-        const ColumnBinding& column = expression.Cast<duckdb::BoundColumnRefExpression>().binding;
-        for (auto& child : plan.children) {
-          if (Origin origin = Find(*child, column)) return origin;
-        }
-        return std::nullopt;
+        return BelowOf(plan, expression.Cast<duckdb::BoundColumnRefExpression>().binding);
       }
       case ExpressionClass::BOUND_AGGREGATE: {
         const auto& aggregate = expression.Cast<duckdb::BoundAggregateExpression>();
@@ -125,21 +133,42 @@ class OriginFinder {
             name == "min" || name == "max" || name == "first" || name == "last" || name == "any_value";
         return gives_one && aggregate.children.size() == 1 ? Of(plan, *aggregate.children[0]) : std::nullopt;
       }
-      case ExpressionClass::BOUND_FUNCTION: return OfMember(plan, expression.Cast<duckdb::BoundFunctionExpression>());
+      case ExpressionClass::BOUND_FUNCTION: return OfPart(plan, expression.Cast<duckdb::BoundFunctionExpression>());
+      case ExpressionClass::BOUND_UNNEST: {
+        const Origin list = Of(plan, *expression.Cast<duckdb::BoundUnnestExpression>().child);
+        return list && list->id() == spec::TypeId::kList ? Origin(list->element().type) : std::nullopt;
+      }
       default: return std::nullopt;
     }
   }
 
-  Origin OfMember(LogicalOperator& plan, const duckdb::BoundFunctionExpression& function) {
+  Origin OfPart(LogicalOperator& plan, const duckdb::BoundFunctionExpression& function) {
+    if (function.children.empty()) return std::nullopt;
+    const Origin whole = Of(plan, *function.children[0]);
     const std::string& name = function.function.name;
-    if (name != "struct_extract" || function.children.size() != 2 ||
+    if (whole && whole->id() == spec::TypeId::kStruct) return OfMember(*whole, function);
+    if (whole && whole->id() == spec::TypeId::kList) {
+      const bool gives_one = name == "array_extract" || name == "list_extract" || name == "list_element";
+      return gives_one ? Origin(whole->element().type) : std::nullopt;
+    }
+    if (whole && whole->id() == spec::TypeId::kMap) {
+      if (name == "map_extract_value") return whole->map_value().type;
+      if (name == "map_keys") return spec::Type::ListOf(whole->key());
+      if (name == "map_values" || name == "map_extract" || name == "element_at") {
+        return spec::Type::ListOf(whole->map_value());
+      }
+    }
+    return std::nullopt;
+  }
+
+  static Origin OfMember(const spec::Type& whole, const duckdb::BoundFunctionExpression& function) {
+    const std::string& name = function.function.name;
+    if ((name != "struct_extract" && name != "array_extract") || function.children.size() != 2 ||
         function.children[1]->GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
       return std::nullopt;
     }
-    const Origin whole = Of(plan, *function.children[0]);
-    if (!whole || whole->id() != spec::TypeId::kStruct) return std::nullopt;
     const std::string member = function.children[1]->Cast<duckdb::BoundConstantExpression>().value.ToString();
-    for (const spec::Field& field : whole->fields()) {
+    for (const spec::Field& field : whole.fields()) {
       if (spec::EqualsAnyCase(field.name, member)) return field.type;
     }
     return std::nullopt;
@@ -201,6 +230,31 @@ std::shared_ptr<arrow::DataType> WithZones(const std::shared_ptr<arrow::DataType
       return std::make_shared<arrow::MapType>(with_zones(map.key_field(), type.key()),
                                               with_zones(map.item_field(), type.map_value()));
     }
+    default: return in_result;
+  }
+}
+
+duckdb::LogicalType WithZoneNames(const duckdb::LogicalType& in_result, const spec::Type& type) {
+  const auto& fields = type.fields();
+  switch (in_result.id()) {
+    case duckdb::LogicalTypeId::TIMESTAMP_NS: {
+      duckdb::LogicalType named(duckdb::LogicalTypeId::TIMESTAMP_NS);  // of its own: copies share their name
+      if (type.id() == spec::TypeId::kTimestampTzNs) named.SetAlias(kNanosWithZone);
+      return named;
+    }
+    case duckdb::LogicalTypeId::STRUCT: {
+      auto members = duckdb::StructType::GetChildTypes(in_result);
+      if (fields.size() != members.size()) return in_result;
+      for (size_t i = 0; i < fields.size(); ++i) members[i].second = WithZoneNames(members[i].second, fields[i].type);
+      return duckdb::LogicalType::STRUCT(std::move(members));
+    }
+    case duckdb::LogicalTypeId::LIST:
+      if (type.id() != spec::TypeId::kList) return in_result;
+      return duckdb::LogicalType::LIST(WithZoneNames(duckdb::ListType::GetChildType(in_result), type.element().type));
+    case duckdb::LogicalTypeId::MAP:
+      if (type.id() != spec::TypeId::kMap) return in_result;
+      return duckdb::LogicalType::MAP(WithZoneNames(duckdb::MapType::KeyType(in_result), type.key().type),
+                                      WithZoneNames(duckdb::MapType::ValueType(in_result), type.map_value().type));
     default: return in_result;
   }
 }

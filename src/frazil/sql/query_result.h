@@ -10,7 +10,8 @@
 
 namespace frazil::sql {
 
-/// ResultColumn::type of a column that DuckDB takes for timestamp_ns, though its table says timestamptz_ns.
+/// ResultColumn::type, or what it has in that place, of values that DuckDB takes for timestamp_ns, though their table says
+/// timestamptz_ns.
 inline constexpr char kNanosWithZone[] = "timestamp_ns with time zone";
 
 struct ResultColumn {

@@ -10,9 +10,14 @@ namespace {
 
 using spec::TypeId;
 
-/// Whether DuckDB's Parquet reader gives values of the table's type; nested columns are taken to fit.
+bool HasNanosWithZone(const spec::Type& type) {
+  if (type.is_primitive()) return type.id() == TypeId::kTimestampTzNs;
+  return std::ranges::any_of(type.fields(), [](const spec::Field& field) { return HasNanosWithZone(field.type); });
+}
+
+/// Whether DuckDB's Parquet reader gives values of the table's type; nested columns of other types are taken to fit.
 bool FitsParquetReader(const spec::Type& in_file, const spec::Type& wanted) {
-  if (!wanted.is_primitive()) return true;
+  if (!wanted.is_primitive()) return !HasNanosWithZone(wanted);
   switch (wanted.id()) {
     case TypeId::kTimestampTzNs: return false;
     case TypeId::kLong: return in_file.id() == TypeId::kInt || in_file.id() == TypeId::kLong;

@@ -252,17 +252,22 @@ class Session::Impl {
 
   /// A default that is a moment without a zone means the session's zone, as literals of queries do.
   Status PlaceInZone(const spec::Type& type, std::optional<Literal>& value) {
-    if (type.id() != spec::TypeId::kTimestampTz || !value || !value->text) return {};
-    const bool has_no_zone =
-        spec::ParseTimestamp(*value->text, spec::Precision::kMicros, spec::SeparatorRule::kAny, spec::OffsetRule::kNone)
-            .has_value();
-    if (!has_no_zone) return {};
-    FRAZIL_ASSIGN(auto rows, engine_->Run(fmt::format("SELECT epoch_us(CAST(CAST({} AS TIMESTAMP) AS TIMESTAMPTZ))",
-                                                      QuotedText(*value->text))));
+    const bool has_nanos = type.id() == spec::TypeId::kTimestampTzNs;
+    if ((type.id() != spec::TypeId::kTimestampTz && !has_nanos) || !value || !value->text) return {};
+    const auto precision = has_nanos ? spec::Precision::kNanos : spec::Precision::kMicros;
+    const auto local =
+        spec::ParseTimestamp(*value->text, precision, spec::SeparatorRule::kAny, spec::OffsetRule::kNone);
+    if (!local) return {};
+    const int64_t per_micro = has_nanos ? 1000 : 1;
+    const int64_t local_micros = spec::FloorDiv(*local, per_micro);
+    FRAZIL_ASSIGN(auto rows,
+                  engine_->Run(fmt::format("SELECT epoch_us(CAST(make_timestamp({}) AS TIMESTAMPTZ))", local_micros)));
     FRAZIL_ASSIGN(const auto batch, rows->Next());
     if (!batch || batch->num_rows() != 1 || batch->column(0)->type_id() != arrow::Type::INT64) return {};
-    const int64_t moment = static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(0);
-    value->text = spec::FormatTimestamp(moment, spec::Precision::kMicros, ' ') + "+00:00";
+    const int64_t offset = local_micros - static_cast<const arrow::Int64Array&>(*batch->column(0)).Value(0);
+    int64_t moment = 0;
+    if (__builtin_sub_overflow(*local, offset * per_micro, &moment)) return {};  // in its zone it is out of range
+    value->text = spec::FormatTimestamp(moment, precision, ' ') + "+00:00";
     return {};
   }
 

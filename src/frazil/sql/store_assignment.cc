@@ -2,6 +2,7 @@
 
 #include "frazil/spec/ascii.h"
 #include "frazil/sql/engine.h"
+#include "frazil/sql/nested_moments.h"
 #include "frazil/sql/struct_members.h"
 #include "frazil/sql/type_text.h"
 
@@ -62,6 +63,15 @@ bool IsSafe(const std::string& from, Family from_family, const std::string& to, 
          !to.ends_with("_ns");
 }
 
+/// The type of a result as DuckDB has it.
+std::string InDuckDb(std::string type) {
+  const std::string_view with_zone = kNanosWithZone;
+  for (size_t at = 0; (at = type.find(with_zone, at)) != std::string::npos;) {
+    type.replace(at, with_zone.size(), "timestamp_ns");
+  }
+  return type;
+}
+
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
@@ -72,7 +82,7 @@ std::string Quoted(const std::string& text) {
 
 Result<std::string> StoreAs(const spec::Field& column, const std::string& value, const std::string& source_type,
                             const std::string& table) {
-  const std::string from = source_type == kNanosWithZone ? "timestamp_ns" : source_type;
+  const std::string from = InDuckDb(source_type);
   auto cast_type = SqlCastType(column.type);
   if (!cast_type) {
     return Fail(ErrorCode::kNotSupported, "columns of type {} cannot be written yet: {} of {}", column.type.ToString(),
@@ -81,9 +91,10 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   const std::string to = spec::ToLower(*cast_type);
   // A moment in nanoseconds is kept as the timestamp_ns of UTC, and DuckDB would take that for a time of the session's zone.
   if (source_type == kNanosWithZone && to == "timestamp with time zone") {
-    return fmt::format("(CAST({} AS TIMESTAMP) AT TIME ZONE 'UTC')", value);
+    return MomentAtUtcTime(value);
   }
-  if (from == to) return value;
+  const std::string kept = KeepingNestedMoments(value, source_type, column.type);
+  if (from == to && kept == value) return value;
   if (const auto extra = FindExtraMember(from, column.type, column.name)) {
     return tl::unexpected<Error>(
         Error(ErrorCode::kInvalidArgument, fmt::format("no member of that name in {}: {}", table, *extra))
@@ -91,7 +102,7 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   }
   const Family from_family = FamilyOf(from);
   const Family to_family = FamilyOf(to);
-  const std::string cast = fmt::format("CAST({} AS {})", value, *cast_type);
+  const std::string cast = fmt::format("CAST({} AS {})", kept, *cast_type);
   // Spark prints times of the session's zone without it.
   if (to_family == Family::kText && from == "timestamp with time zone") {
     return fmt::format("CAST(CAST({} AS TIMESTAMP) AS VARCHAR)", value);
@@ -109,9 +120,7 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   // DuckDB rounds on the way to whole numbers, Spark cuts the fraction off.
   const bool cuts = (from_family == Family::kReal || from_family == Family::kDecimal) && to_family == Family::kWhole;
   const bool to_nanos = from == "timestamp with time zone" && column.type.id() == spec::TypeId::kTimestampTzNs;
-  const std::string exact = cuts       ? fmt::format("trunc({})", value)
-                            : to_nanos ? fmt::format("({} AT TIME ZONE 'UTC')", value)
-                                       : value;
+  const std::string exact = cuts ? fmt::format("trunc({})", value) : to_nanos ? UtcTimeOf(value) : value;
   return fmt::format("CASE WHEN {0} IS NOT NULL AND TRY_CAST({1} AS {2}) IS NULL THEN {3} ELSE CAST({1} AS {2}) END",
                      value, exact, *cast_type, unfit);
 }
