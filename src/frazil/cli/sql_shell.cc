@@ -144,8 +144,14 @@ Status RunSqlScript(sql::Session& session, const std::string& script, const std:
 
 Status RunSqlShell(sql::Session& session, Context& context, OutputFormat format, InterruptGuard& interrupt) {
   FRAZIL_ASSIGN(const Config* settings, context.config());
-  LineEditor editor(settings->home() + "/sql_history");
-  return Shell(session, context, format, interrupt, editor).Run();
+  LineEditor editor(settings->home() + "/sql_history", interrupt.stop());
+  interrupt.OnSignal([&] {
+    session.Cancel();
+    editor.Wake();
+  });
+  const Status status = Shell(session, context, format, interrupt, editor).Run();
+  interrupt.OnSignal([&session] { session.Cancel(); });
+  return status;
 }
 
 }  // namespace frazil::cli
