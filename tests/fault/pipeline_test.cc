@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "frazil/catalog/fault_injecting_catalog.h"
+#include "frazil/ingest/late_partitions.h"
 #include "frazil/ingest/offset_decision.h"
 #include "frazil/table/schema_update.h"
 #include "tests/support/pipeline_world.h"
@@ -242,6 +243,107 @@ TEST(Pipeline, NoticesPartitionsThatAppearWhileItRuns) {
   ASSERT_THAT(pipeline->Run(), IsOk());
   EXPECT_EQ(world.Rows().at(77), "new");
   EXPECT_THAT(world.notices, Contains(HasSubstr("1 new partitions")));
+}
+
+/// Whoever is behind when a partition is made may find it empty: keys go on there all the same, and their old records come
+/// first. `is_noticed`: its first record shows while the others still lag, else once they have been read.
+TEST(Pipeline, APartitionThatWasFoundEmptyWaitsForTheOlderRecordsOfOthers) {
+  for (const bool is_noticed : {false, true}) {
+    for (const bool is_new : {false, true}) {
+      PipelineWorld world;
+      if (!is_new) {
+        world.topic->AppendTo(1, 7, "first");
+        ASSERT_THAT(world.Run(), IsOk());
+      }
+      for (int i = 0; i < 40; ++i) world.topic->AppendTo(1, 7, fmt::format("old {}", i));
+      world.topic->set_max_poll(4);
+      PipelineOptions options = world.BoundedOptions();
+      options.is_bounded = false;
+      options.commit_max_records = 4;
+      ingest::Pipeline* running = nullptr;
+      int64_t polls = 0;
+      world.topic->set_fault([&](std::string_view operation) -> Status {
+        if (operation != "poll") return {};
+        if (++polls == 2) {
+          world.topic->AppendTo(0, 7, "newest");
+          if (is_noticed) world.clock->Advance(11'000);
+        }
+        const auto read = running->status().read;
+        if (read.contains(0) && read.at(0).next == 1 && read.at(1).next == world.topic->end(1)) {
+          running->Stop(milliseconds(1'000));
+        }
+        return polls > 10'000 ? Fail(ErrorCode::kInternal, "never read") : Status();
+      });
+      const auto pipeline = world.NewPipeline(options);
+      running = pipeline.get();
+      ASSERT_THAT(pipeline->Run(), IsOk());
+      EXPECT_THAT(world.Rows(), ElementsAre(Pair(7, "newest"))) << is_noticed << is_new;
+      EXPECT_GE(pipeline->status().commits, 10);
+    }
+  }
+}
+
+/// What appears empty while others lag is held, too; where nobody lags nothing is.
+TEST(LatePartitions, HoldsWhatHasNoRecordAsLongAsOthersLag) {
+  const auto topic = std::make_shared<FakeTopic>(1);
+  ManualClock clock(1'700'000'000'000);
+  FakeRecordSource source(topic, clock);
+  for (int i = 0; i < 10; ++i) topic->AppendTo(0, i, "old");
+  ingest::SourcePositions next = {{0, {2, {}}}};
+  ingest::LatePartitions late;
+  ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+  EXPECT_TRUE(late.empty());
+  topic->AddPartition();
+  next[1] = {0, {}};
+  ASSERT_THAT(late.Add(source, {{1, {0, {}}}}, next, *source.Bounds()), IsOk());
+  EXPECT_THAT(late.held(), ElementsAre(1));
+  EXPECT_FALSE(late.ShouldLookAgain(next, *source.Bounds()));
+  EXPECT_FALSE(late.Release(next, {}));
+  // Others have come as far as they were, and there is more of them.
+  next[0].next = 10;
+  topic->AppendTo(0, 0, "older than the first of the new partition");
+  EXPECT_TRUE(late.ShouldLookAgain(next, *source.Bounds()));
+  EXPECT_THAT(late.LookAgain(source, next, *source.Bounds()), IsOkAnd(false));
+  EXPECT_FALSE(late.ShouldLookAgain(next, *source.Bounds()));
+  // It has a record.
+  topic->AppendTo(1, 0, "newer");
+  EXPECT_TRUE(late.ShouldLookAgain(next, *source.Bounds()));
+  EXPECT_THAT(late.LookAgain(source, next, *source.Bounds()), IsOkAnd(true));
+  EXPECT_THAT(late.held(), ElementsAre(1));
+  EXPECT_FALSE(late.ShouldLookAgain(next, *source.Bounds()));
+  next[0].next = 11;
+  EXPECT_TRUE(late.Release(next, {}));
+  EXPECT_TRUE(late.empty());
+  // Nobody lags.
+  topic->AddPartition();
+  next[1].next = 1;
+  next[2] = {0, {}};
+  ASSERT_THAT(late.Add(source, {{2, {0, {}}}}, next, *source.Bounds()), IsOk());
+  EXPECT_TRUE(late.empty());
+}
+
+/// A broker that is slow must not make a partition look as if it had no record.
+TEST(LatePartitions, ALookThatFailsIsRepeated) {
+  const auto topic = std::make_shared<FakeTopic>(2);
+  ManualClock clock(1'700'000'000'000);
+  FakeRecordSource source(topic, clock);
+  topic->AppendTo(0, 1, "old");
+  ingest::SourcePositions next = {{0, {0, {}}}, {1, {0, {}}}};
+  ingest::LatePartitions late;
+  ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+  EXPECT_THAT(late.held(), ElementsAre(1));
+  topic->AppendTo(1, 1, "newer");
+  topic->set_fault([](std::string_view operation) -> Status {
+    return operation == "poll" ? Fail(ErrorCode::kUnavailable, "no broker") : Status();
+  });
+  EXPECT_THAT(late.LookAgain(source, next, *source.Bounds()), IsError(ErrorCode::kUnavailable, "no broker"));
+  EXPECT_THAT(late.held(), ElementsAre(1));
+  topic->set_fault(nullptr);
+  EXPECT_THAT(late.LookAgain(source, next, *source.Bounds()), IsOkAnd(true));
+  EXPECT_THAT(late.held(), ElementsAre(1));
+  next[0].next = 1;
+  EXPECT_TRUE(late.Release(next, {}));
+  EXPECT_TRUE(late.empty());
 }
 
 TEST(Pipeline, LooksForNewPartitionsAsOftenAsItIsTold) {

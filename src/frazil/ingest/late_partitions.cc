@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace frazil::ingest {
 namespace {
@@ -11,7 +12,8 @@ constexpr int64_t kProducersKnowAfterMs = 300'000;
 /// Producers may say any time: beyond this one all are the same.
 constexpr int64_t kLatestTimeMs = int64_t{1} << 60;
 
-/// Timestamps of the first records behind `positions`; a partition that shows none in time has none.
+/// Timestamps of the first records behind `positions`. kUnavailable when a partition shows neither a record nor its end in
+/// time: reading it at once might be too early.
 Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const SourcePositions& positions,
                                                    const LatePartitions::Bounds& bounds) {
   constexpr size_t kPollRecords = 10'000;
@@ -34,6 +36,11 @@ Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const S
     // Partitions that have shown theirs may have much more, which comes before the others'.
     if (has_records && pending.size() == num_pending) FRAZIL_TRY(source.Assign(pending));
   }
+  if (!pending.empty()) {
+    return Fail(ErrorCode::kUnavailable,
+                "the first records of {} partitions of {} did not come, partition {} among them", pending.size(),
+                source.description(), pending.begin()->first);
+  }
   return first_ms;
 }
 
@@ -43,20 +50,27 @@ Status LatePartitions::Begin(RecordSource& source, const SourcePositions& next, 
   ends_.clear();
   first_ms_.clear();
   held_.clear();
+  never_written_.clear();
   return Add(source, next, next, bounds);
 }
 
 Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, const SourcePositions& next,
                            const Bounds& bounds) {
   SourcePositions beginning;
+  std::set<int32_t> never_written;
   int64_t num_lagging = 0;
   for (const auto& [partition, position] : next) {
     const auto log = bounds.find(partition);
     if (log == bounds.end()) continue;
     ends_[partition] = log->second.end;
+    if (log->second.end == 0 && added.contains(partition)) never_written.insert(partition);
     if (position.next >= log->second.end) continue;
     ++num_lagging;
     if (added.contains(partition) && position.next == log->second.log_start) beginning[partition] = position;
+  }
+  if (num_lagging > 0) {
+    held_.insert(never_written.begin(), never_written.end());
+    never_written_.merge(never_written);
   }
   if (beginning.empty() || num_lagging < 2) return {};
   FRAZIL_ASSIGN(const auto first_ms, FirstTimestamps(source, beginning, bounds));
@@ -66,6 +80,44 @@ Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, c
   }
   (void)Release(next, {});
   return {};
+}
+
+bool LatePartitions::ShouldLookAgain(const SourcePositions& next, const Bounds& bounds) const {
+  if (never_written_.empty()) return false;
+  const bool has_begun = std::any_of(never_written_.begin(), never_written_.end(), [&](int32_t partition) {
+    const auto log = bounds.find(partition);
+    return log != bounds.end() && log->second.end > 0;
+  });
+  return has_begun || std::all_of(next.begin(), next.end(), [&](const auto& position) {
+           const auto end = ends_.find(position.first);
+           return end == ends_.end() || position.second.next >= end->second;
+         });
+}
+
+Result<bool> LatePartitions::LookAgain(RecordSource& source, const SourcePositions& next, const Bounds& bounds) {
+  const auto lags = [&](const auto& position) {
+    const auto log = bounds.find(position.first);
+    return log != bounds.end() && position.second.next < log->second.end;
+  };
+  // Others have got more records, and these still have none: nothing has changed but how far the others have to come.
+  const bool has_begun = std::any_of(next.begin(), next.end(), [&](const auto& position) {
+    return never_written_.contains(position.first) && lags(position);
+  });
+  if (!has_begun && std::any_of(next.begin(), next.end(), lags)) {
+    for (const auto& [partition, log] : bounds) ends_[partition] = log.end;
+    return false;
+  }
+  const std::set<int32_t> looked_at = std::exchange(never_written_, {});
+  SourcePositions added;
+  for (const int32_t partition : looked_at) {
+    held_.erase(partition);
+    added[partition] = next.at(partition);
+  }
+  Status done = Add(source, added, next, bounds);
+  if (done) return true;
+  held_.insert(looked_at.begin(), looked_at.end());
+  never_written_ = looked_at;
+  return tl::unexpected(std::move(done).error());
 }
 
 SourcePositions LatePartitions::Open(SourcePositions positions) const {
@@ -85,13 +137,14 @@ bool LatePartitions::Release(const SourcePositions& next, const std::map<int32_t
 
 bool LatePartitions::Waits(int32_t partition, const SourcePositions& next,
                            const std::map<int32_t, int64_t>& newest) const {
+  if (never_written_.contains(partition)) return true;
   const int64_t began_ms = first_ms_.at(partition);
   return std::any_of(ends_.begin(), ends_.end(), [&](const auto& other) {
     const auto& [number, end] = other;
     const auto at = next.find(number);
     if (number == partition || at == next.end() || at->second.next >= end) return false;
     const auto first = first_ms_.find(number);
-    if (held_.contains(number)) return first->second < began_ms;
+    if (held_.contains(number)) return first == first_ms_.end() || first->second < began_ms;
     const auto read = newest.find(number);
     if (first == first_ms_.end()) return read == newest.end() || read->second < began_ms + kProducersKnowAfterMs;
     // Partitions of one age begin within moments of each other: then moments are enough.

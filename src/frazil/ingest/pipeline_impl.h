@@ -86,6 +86,7 @@ class Pipeline::Impl {
   Status KeepHouse();
   Status LookAtBounds();
   Status ReleaseLatePartitions();
+  Status LookAtEmptyPartitions();
   void ShowBuffer();
 
   // Committing.
@@ -145,6 +146,7 @@ class Pipeline::Impl {
   std::optional<WaitLoop> poll_wait_;    ///< while the source does not answer
   std::optional<WaitLoop> bounds_wait_;  ///< while records may come, but not the bounds
   int64_t looked_for_partitions_ms_ = 0;
+  int64_t looked_at_empty_ms_ = 0;
   std::unique_ptr<table::WriterLease> lease_;  ///< while it runs; null: it cannot be written
 
   LandingDrain drain_;

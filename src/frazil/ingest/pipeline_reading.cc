@@ -16,6 +16,8 @@ constexpr size_t kPollRecords = 4'096;
 constexpr size_t kCheckEvery = 256;
 /// Foreign commits after which the marker property is written again.
 constexpr int64_t kMaxForeignCommits = 20;
+/// Partitions that had no record are looked at again no sooner.
+constexpr int64_t kLookAtEmptyEveryMs = 1'000;
 
 }  // namespace
 
@@ -95,8 +97,32 @@ Status Pipeline::Impl::TakeRecords(std::span<const SourceRecord> records) {
 }
 
 Status Pipeline::Impl::ReleaseLatePartitions() {
-  if (late_.empty() || !late_.Release(batch_.next(), batch_.newest_timestamps())) return {};
+  if (late_.empty()) return {};
+  FRAZIL_TRY(LookAtEmptyPartitions());
+  if (!late_.Release(batch_.next(), batch_.newest_timestamps())) return {};
   return Patiently(WaitLoop::Until::kStop, [this] { return source_->Assign(late_.Open(batch_.next())); });
+}
+
+/// Those that are held back because they had no record. A bounded run reads none of them.
+Status Pipeline::Impl::LookAtEmptyPartitions() {
+  const int64_t now_ms = clock_.NowMs();
+  if (options_.is_bounded || now_ms - looked_at_empty_ms_ < kLookAtEmptyEveryMs) return {};
+  if (!late_.ShouldLookAgain(batch_.next(), bounds_)) return {};
+  looked_at_empty_ms_ = now_ms;
+  auto bounds = source_->Bounds();
+  if (!bounds) return {};  // reading will notice, and say it
+  bounds_ = *std::move(bounds);
+  bool must_assign = false;
+  const Status looked = Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+    FRAZIL_ASSIGN(const bool has_changed, late_.LookAgain(*source_, batch_.next(), bounds_));
+    must_assign = must_assign || has_changed;
+    return must_assign ? source_->Assign(late_.Open(batch_.next())) : Status();
+  });
+  if (looked || control_.is_stopping()) return looked;
+  // What came before is good.
+  FRAZIL_TRY(Cut());
+  FRAZIL_TRY(AwaitLane(false));
+  return looked;
 }
 
 Status Pipeline::Impl::TakeEach(std::span<const SourceRecord> records, int64_t& num_taken, int64_t& bytes) {
