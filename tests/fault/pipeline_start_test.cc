@@ -171,6 +171,23 @@ TEST_F(PipelineStartTest, RefusesAnotherPipelineIdOnTheSameTopic) {
   EXPECT_THAT(world_.Run(options), IsError(ErrorCode::kFenced, "pipeline adopt renamed --from kafka:fake"));
 }
 
+/// Else it would be a new one, which may begin at the topic's end.
+TEST_F(PipelineStartTest, RefusesAnotherPipelineIdOnATopicOfTheSameNameWhereBrokersKnowNoIds) {
+  for (const bool knew_ids : {false, true}) {
+    PipelineWorld world;
+    if (!knew_ids) world.topic->ForgetIds();
+    world.Append({{1, "a", ""}});
+    ASSERT_THAT(world.Run(), IsOk());
+    world.topic->ForgetIds();
+    world.Append({{1, "b", ""}});
+    PipelineOptions options = world.BoundedOptions();
+    options.id = "renamed";
+    options.startup.kind = Kind::kLatest;
+    EXPECT_THAT(world.Run(options), IsError(ErrorCode::kFenced, "pipeline adopt renamed --from kafka:fake"));
+    EXPECT_EQ(world.Rows().at(1), "a");
+  }
+}
+
 TEST_F(PipelineStartTest, SaysWhatARollbackTookAndReplaysIt) {
   Ingested();
   const spec::SnapshotId before = *world_.Table().metadata()->current_snapshot_id;

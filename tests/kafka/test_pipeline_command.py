@@ -7,6 +7,7 @@ import pytest
 
 from engines import Frazil
 from running import COLUMNS, Running, UserKv, pipeline, write_config
+from server import wait_until
 
 TABLE = "apps.user_kv"
 
@@ -120,6 +121,23 @@ def test_reset_offsets_mends_a_topic_that_was_made_anew(home, topic, broker, con
     home.run("pipeline", "reset-offsets", "user-kv", "--to", "earliest", "-c", config)
     bounded(home, config)
     assert (1, 2, "k", "of the new topic") in Frazil(home).rows(TABLE, COLUMNS)
+
+
+def test_reset_offsets_says_that_it_brings_no_tombstones_back(home, broker, registry):
+    topic = UserKv(broker, registry, partitions=1, cleanup_policy="compact")
+    topic.upsert((1, n, "k", "x") for n in range(10))
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE)})
+    bounded(home, config)
+    reset = ["pipeline", "reset-offsets", "user-kv", "--to", "earliest", "-c", config]
+    topic.upsert([(1, 2, "k", None)])
+    assert "tombstones" not in home.run(*reset).stderr  # they are kept for a day
+    broker.alter_topic(topic.topic, delete_retention_ms=1)
+
+    def said():
+        return next((line for line in home.run(*reset).stderr.splitlines() if "tombstones" in line), None)
+    line = wait_until(said, 30, "the broker to show the topic's new setting")
+    assert "the compacted topic keeps tombstones for 1 ms: rows whose tombstones are gone stay" in line
+    assert line.endswith("frazil pipeline resync user-kv deletes them")
 
 
 def test_adopt_goes_on_where_another_name_stood(home, topic, registry, config):

@@ -21,7 +21,8 @@ constexpr ConfigKey kKeys[] = {
     {"pipelines.*.source.registry", "", "Name below schema-registries"},
     {"pipelines.*.source.properties.**", "", "Kafka client properties, Java's or librdkafka's names"},
     {"pipelines.*.source.scan.startup.mode", "group-offsets",
-     "Of a new pipeline: earliest-offset, latest-offset, group-offsets, timestamp, specific-offsets"},
+     "Of a new pipeline: earliest-offset (upsert-kafka's default), latest-offset, group-offsets, timestamp, "
+     "specific-offsets"},
     {"pipelines.*.source.scan.startup.specific-offsets", "", "partition:0,offset:42;partition:1,offset:300"},
     {"pipelines.*.source.scan.startup.timestamp-millis", "", "Milliseconds since 1970 UTC"},
     {"pipelines.*.source.scan.bounded.mode", "unbounded", "unbounded or latest-offset: end where the topic ends now"},

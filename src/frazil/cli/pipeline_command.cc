@@ -10,6 +10,7 @@
 #include "frazil/cli/plain_table.h"
 #include "frazil/cli/units.h"
 #include "frazil/ingest/offset_decision.h"
+#include "frazil/ingest/pipeline_start.h"
 #include "frazil/service/offset_text.h"
 #include "frazil/service/pipeline_connection.h"
 #include "frazil/service/pipeline_json.h"
@@ -143,10 +144,13 @@ Result<ExitCode> ResetOffsets(Context& context, const PipelineCommandOptions& op
                                     .source = {},
                                     .num_partitions = static_cast<int32_t>(bounds.size())};
   FRAZIL_ASSIGN(identity.source, source->Identity());
+  FRAZIL_ASSIGN(const std::string forgotten,
+                ingest::ForgottenTombstonesText(*source, effective, options.id, bounds, Clock::System()));
   FRAZIL_ASSIGN(const ingest::SourcePositions before,
                 ingest::DecideOffsets(table, identity, positions, Clock::System()));
   context.Say(fmt::format("{}: offsets were {}, are {}", options.id,
                           before.empty() ? "none" : OffsetsText(NextOf(before)), OffsetsText(NextOf(positions))));
+  if (!forgotten.empty()) context.Say(forgotten);
   return ExitCode::kOk;
 }
 

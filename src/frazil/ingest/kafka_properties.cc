@@ -318,8 +318,8 @@ class SourceReader {
   explicit SourceReader(const KafkaProperties& options) : rest_(options) {}
 
   Result<KafkaSourceConfig> Run() {
-    if (const std::string connector = Take("connector");
-        connector != "" && connector != "kafka" && connector != "upsert-kafka") {
+    const std::string connector = Take("connector");
+    if (connector != "" && connector != "kafka" && connector != "upsert-kafka") {
       return Fail(ErrorCode::kInvalidArgument, "connector has to be kafka or upsert-kafka: {}", connector);
     }
     if (rest_.contains("topic-pattern")) {
@@ -330,7 +330,8 @@ class SourceReader {
     if (config_.topic.find(';') != std::string::npos) {
       return Fail(ErrorCode::kNotSupported, "several topics in one pipeline: {}", config_.topic);
     }
-    FRAZIL_TRY(Startup());
+    // What is upserted is complete only from the beginning on, so that is where Flink begins.
+    FRAZIL_TRY(Startup(connector == "upsert-kafka" ? "earliest-offset" : "group-offsets"));
     FRAZIL_TRY(Bounded());
     for (const auto& [name, value] : rest_) {
       if (name.starts_with("properties.")) {
@@ -355,11 +356,12 @@ class SourceReader {
     return node.empty() ? "" : node.mapped();
   }
 
-  Status Startup() {
+  Status Startup(const std::string& otherwise) {
     using Kind = StartupMode::Kind;
-    const std::string mode = Take("scan.startup.mode");
+    const std::string given = Take("scan.startup.mode");
+    const std::string& mode = given.empty() ? otherwise : given;
     StartupMode& startup = config_.startup;
-    if (mode == "" || mode == "group-offsets") {
+    if (mode == "group-offsets") {
       startup.kind = Kind::kGroupOffsets;
     } else if (mode == "earliest-offset") {
       startup.kind = Kind::kEarliest;

@@ -144,7 +144,6 @@ TEST(KafkaSourceConfig, ReadsFlinksNamesAndLeavesTheRest) {
   EXPECT_EQ(config.topic, "t");
   EXPECT_EQ(config.properties, (KafkaProperties{{"bootstrap.servers", "b:9092"}, {"group.id", "g"}}));
   EXPECT_EQ(config.others, (KafkaProperties{{"key.format", "avro-confluent"}}));
-  EXPECT_EQ(config.startup.kind, StartupMode::Kind::kGroupOffsets);
   EXPECT_TRUE(config.is_bounded);
 }
 
@@ -161,6 +160,17 @@ TEST(KafkaSourceConfig, StartupModes) {
             (std::map<int32_t, int64_t>{{0, 42}, {1, 300}}));
   EXPECT_EQ(startup({{"properties.auto.offset.reset", "earliest"}}).without_group_offset, Kind::kEarliest);
   EXPECT_EQ(startup({}).without_group_offset, std::nullopt);
+}
+
+TEST(KafkaSourceConfig, BeginsWhereFlinksConnectorBegins) {
+  using Kind = StartupMode::Kind;
+  const auto kind = [](KafkaProperties more) {
+    return ParseKafkaSource(Section(std::move(more))).value().startup.kind;
+  };
+  EXPECT_EQ(kind({}), Kind::kGroupOffsets);
+  EXPECT_EQ(kind({{"connector", "kafka"}}), Kind::kGroupOffsets);
+  EXPECT_EQ(kind({{"connector", "upsert-kafka"}}), Kind::kEarliest);
+  EXPECT_EQ(kind({{"connector", "upsert-kafka"}, {"scan.startup.mode", "group-offsets"}}), Kind::kGroupOffsets);
 }
 
 TEST(KafkaSourceConfig, WhatCannotBeIsRefusedByName) {

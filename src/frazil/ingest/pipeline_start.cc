@@ -30,14 +30,21 @@ std::string UnprovenHint(const std::string& id, const table::EffectiveMarker& ef
                      id);
 }
 
+/// By their ids; where one is not known, by cluster and name.
+bool IsSameTopic(const std::map<std::string, std::string>& recorded, const std::map<std::string, std::string>& source) {
+  const auto both_know = [&](const char* key) { return !Value(recorded, key).empty() && !Value(source, key).empty(); };
+  const auto is_same = [&](const char* key) { return Value(recorded, key) == Value(source, key); };
+  if (both_know("topic-id")) return is_same("topic-id");
+  if (both_know("cluster-id") && !is_same("cluster-id")) return false;
+  return both_know("topic") && is_same("topic");
+}
+
 /// Two pipelines that read one topic into one table would double each other's work, and their markers say nothing about
 /// each other.
 Status CheckNoOtherPipeline(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline) {
-  const std::string topic_id = Value(pipeline.source, "topic-id");
-  if (topic_id.empty()) return {};
   const auto check = [&](const table::Marker& marker) -> Status {
     for (const auto& [id, other] : marker.pipelines) {
-      if (id == pipeline.id || Value(other.source, "topic-id") != topic_id) continue;
+      if (id == pipeline.id || !IsSameTopic(other.source, pipeline.source)) continue;
       return tl::unexpected(
           Error(ErrorCode::kFenced,
                 fmt::format("the table is fed from this topic by pipeline {}, not by {}", id, pipeline.id))
@@ -121,6 +128,23 @@ tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std
   return tl::unexpected(Error(ErrorCode::kFenced, TombstoneText(pipeline_id, what, age_ms, retention))
                             .WithHint("deletes may be missing from the topic: "
                                       "frazil pipeline resync deletes what the topic no longer has"));
+}
+
+Result<std::string> ForgottenTombstonesText(RecordSource& source, const table::EffectiveMarker& effective,
+                                            const std::string& pipeline_id, const Bounds& bounds, const Clock& clock) {
+  FRAZIL_ASSIGN(const auto retention, source.TombstoneRetention());
+  if (!retention) return std::string();
+  const table::Marker& marker = effective.marker.pipelines.contains(pipeline_id) || !effective.property
+                                    ? effective.marker
+                                    : effective.property->marker;
+  const auto known = marker.pipelines.find(pipeline_id);
+  if (known == marker.pipelines.end() || IsReadToEnd(known->second.partitions, bounds)) return std::string();
+  const int64_t age_ms = clock.NowMs() - known->second.committed_at_ms;
+  if (age_ms <= OldestUsefulAge(*retention).count()) return std::string();
+  return fmt::format(
+      "{}: rows whose tombstones are gone stay, wherever reading begins; frazil pipeline resync {} deletes "
+      "them",
+      TombstoneText(pipeline_id, "last commit", age_ms, *retention), pipeline_id);
 }
 
 bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {

@@ -45,6 +45,11 @@ std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention);
 /// The error for one that is older.
 tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
                                        std::chrono::milliseconds retention);
+/// What a decision about the offsets of a pipeline cannot mend: of a compacted topic that has forgotten tombstones since the
+/// table's last commit of it (`effective`), rows stay that they would have deleted. Empty: there are none such.
+Result<std::string> ForgottenTombstonesText(RecordSource& source, const table::EffectiveMarker& effective,
+                                            const std::string& pipeline_id,
+                                            const std::map<int32_t, PartitionBounds>& bounds, const Clock& clock);
 /// Whether nothing of what the source holds lies behind the positions.
 bool IsReadToEnd(const SourcePositions& positions, const std::map<int32_t, PartitionBounds>& bounds);
 
