@@ -143,6 +143,58 @@ TEST(PipelineModel, TheNewestRecordOfAKeyCountsWhenItsTopicGrows) {
   });
 }
 
+/// A number of partitions that is no multiple of the old one moves keys between the old partitions as well. Whoever is behind
+/// then, or begins later, reads them in the order of their times, wherever batches are cut.
+TEST(PipelineModel, TheNewestRecordOfAKeyCountsWhenKeysMoveBetweenOldPartitions) {
+  ForSeeds([](std::mt19937_64& random) {
+    const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
+    PipelineWorld world({.num_partitions = static_cast<int32_t>(2 + below(2))});
+    ingest::PipelineOptions options = world.BoundedOptions();
+    options.commit_max_records = 1 + below(10);
+    const auto run = [&] {
+      world.topic->set_max_poll(static_cast<size_t>(1 + below(10)));
+      ASSERT_THAT(world.Run(options), IsOk());
+    };
+    int64_t now_ms = 1'700'000'000'000;
+    std::map<int64_t, int32_t> partition_of;
+    std::map<int64_t, std::string> expected;
+    int64_t num_written = 0;
+    const auto write = [&](int64_t id) {
+      now_ms += 20'000;  // more than a step
+      const std::string value = fmt::format("v{}", num_written++);
+      if (below(6) == 0) {
+        world.topic->AppendTo(partition_of.at(id), id, std::nullopt, now_ms);
+        expected.erase(id);
+      } else {
+        world.topic->AppendTo(partition_of.at(id), id, value, now_ms);
+        expected[id] = value;
+      }
+    };
+    const auto place = [&] {
+      for (int64_t id = 0; id < 8; ++id) {
+        partition_of[id] = static_cast<int32_t>(below(static_cast<uint64_t>(world.topic->num_partitions())));
+      }
+    };
+    // Every partition has a record soon after the others; one that begins later counts as a new one.
+    place();
+    const auto num_before = static_cast<int64_t>(world.topic->num_partitions());
+    for (int64_t id = 0; id < num_before; ++id) {
+      partition_of[id] = static_cast<int32_t>(id);
+      write(id);
+    }
+    if (below(2) == 0) run();  // else the pipeline begins when the topic has grown
+    for (int i = 0; i < 40; ++i) write(below(8));
+    world.topic->AddPartition();
+    place();
+    partition_of[0] = world.topic->num_partitions() - 1;
+    write(0);  // so that the new one begins at once
+    for (int64_t i = below(40); i > 0; --i) write(below(8));
+    run();
+    EXPECT_EQ(world.Rows(), expected);
+    EXPECT_THAT(Violations(world.Table()), ::testing::IsEmpty());
+  });
+}
+
 /// In one batch keys may go wherever they like.
 TEST(PipelineModel, ABatchTakesTheNewestRecordOfAKeyOfSeveralPartitions) {
   ForSeeds([](std::mt19937_64& random) {

@@ -188,6 +188,34 @@ TEST(Pipeline, ABoundedRunEndsWhenAPartitionAppearsWhileItStarts) {
   }
 }
 
+/// A bounded run that starts again does not wait for records that are the next run's.
+TEST(Pipeline, ABoundedRunThatStartsAgainEndsThoughPartitionsBeganLaterThanOthers) {
+  constexpr int64_t kBeganMs = 1'700'000'000'000;
+  PipelineWorld world;
+  world.topic->AppendTo(0, 2, "a", kBeganMs);
+  world.topic->AppendTo(1, 1, "a", kBeganMs + 3'600'000);
+  bool was_moved = false;
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation != "poll") return {};
+    if (++polls > 1'000) return Fail(ErrorCode::kInternal, "never ends");
+    if (polls < 3 || std::exchange(was_moved, true)) return {};
+    world.topic->AppendTo(0, 4, "next run's", kBeganMs + 1);
+    // Somebody moves the marker: what is read now is dropped, and the run starts again.
+    table::Table table = world.Table();
+    const ingest::PipelineIdentity identity{
+        .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
+    return ingest::DecideOffsets(table, identity, {{0, {1, {}}}, {1, {0, {}}}}, *world.clock)
+               ? Status()
+               : Fail(ErrorCode::kInternal, "");
+  });
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_EQ(world.status->starts, 2);
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 1), Pair(1, 1)));
+  ASSERT_THAT(world.Run(), IsOk());
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 2), Pair(1, 1)));
+}
+
 TEST(Pipeline, ReadsPartitionsThatAppearLaterFromTheirBeginning) {
   PipelineWorld world;
   world.Append({{1, "a", ""}, {2, "a", ""}});
@@ -320,6 +348,110 @@ TEST(LatePartitions, HoldsWhatHasNoRecordAsLongAsOthersLag) {
   next[2] = {0, {}};
   ASSERT_THAT(late.Add(source, {{2, {0, {}}}}, next, *source.Bounds()), IsOk());
   EXPECT_TRUE(late.empty());
+}
+
+/// Two partitions become three: the old ones go in step around the time of the first record of the new one.
+TEST(LatePartitions, TakesOlderOnesInStepsWhereKeysMoveBetweenThem) {
+  constexpr int64_t kGrewMs = 1'700'000'000'000;
+  const auto topic = std::make_shared<FakeTopic>(2);
+  ManualClock clock(kGrewMs);
+  FakeRecordSource source(topic, clock);
+  for (int i = 0; i < 5; ++i) {
+    topic->AppendTo(0, i, "x");
+    topic->AppendTo(1, i, "x");
+  }
+  topic->AddPartition();
+  topic->AppendTo(2, 0, "new", kGrewMs);
+  ingest::SourcePositions next = {{0, {1, {}}}, {1, {1, {}}}, {2, {0, {}}}};
+  ingest::LatePartitions late;
+  ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+  EXPECT_THAT(late.held(), ElementsAre(2));
+  const auto stops = [&](int32_t partition, int64_t timestamp_ms) {
+    ingest::SourceRecord record;
+    record.partition = partition;
+    record.timestamp_ms = timestamp_ms;
+    return late.Stops(record);
+  };
+  EXPECT_FALSE(stops(0, kGrewMs - 100'000));
+  EXPECT_TRUE(stops(0, kGrewMs - 25'000));
+  EXPECT_TRUE(stops(0, kGrewMs - 100'000));  // whatever comes behind it
+  EXPECT_TRUE(late.has_stopped(0));
+  EXPECT_FALSE(late.Release(next, {}));  // the other one has not come there
+  EXPECT_FALSE(late.Open(next).contains(0));
+  EXPECT_TRUE(stops(1, kGrewMs - 5'000));
+  EXPECT_TRUE(late.Release(next, {}));
+  EXPECT_TRUE(late.Open(next).contains(0) && late.Open(next).contains(1));
+  // Up to the step behind the older one of both.
+  EXPECT_FALSE(stops(0, kGrewMs - 25'000));
+  EXPECT_TRUE(stops(1, kGrewMs - 5'000));
+  // At its end it is not waited for.
+  next[0].next = 5;
+  EXPECT_TRUE(late.Release(next, {}));
+  EXPECT_TRUE(stops(1, kGrewMs + 400'000));
+  EXPECT_TRUE(late.Release(next, {{1, kGrewMs}}));
+  EXPECT_FALSE(stops(1, kGrewMs + 400'000));
+  EXPECT_FALSE(stops(0, kGrewMs + 400'000));
+  EXPECT_THAT(late.held(), ElementsAre(2));
+  next[1].next = 4;
+  EXPECT_TRUE(late.Release(next, {{1, kGrewMs + 400'000}}));
+  EXPECT_TRUE(late.empty());
+}
+
+/// One of the older ones is held back itself, and whoever it waits for has nothing until the topic grew.
+TEST(LatePartitions, AnOlderOneThatIsHeldIsNotLeftBehind) {
+  constexpr int64_t kBeganMs = 1'700'000'000'000;
+  constexpr int64_t kGrewMs = kBeganMs + 3'600'000;
+  const auto topic = std::make_shared<FakeTopic>(2);
+  ManualClock clock(kGrewMs);
+  FakeRecordSource source(topic, clock);
+  topic->AppendTo(0, 0, "x", kBeganMs);
+  topic->AppendTo(1, 1, "old", kBeganMs + 20'000);
+  topic->AddPartition();
+  topic->AppendTo(2, 0, "new", kGrewMs);
+  topic->AppendTo(0, 1, "newer", kGrewMs + 5'000);
+  ingest::SourcePositions next = {{0, {0, {}}}, {1, {0, {}}}, {2, {0, {}}}};
+  ingest::LatePartitions late;
+  ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+  EXPECT_THAT(late.held(), ElementsAre(1, 2));
+  next[0].next = 1;
+  ingest::SourceRecord record;
+  record.partition = 0;
+  record.timestamp_ms = kGrewMs + 5'000;
+  EXPECT_TRUE(late.Stops(record));
+  EXPECT_TRUE(late.Release(next, {{0, kBeganMs}}));
+  EXPECT_THAT(late.held(), ElementsAre(2));
+  EXPECT_TRUE(late.has_stopped(0));  // until the other one has come there
+  EXPECT_FALSE(late.Release(next, {{0, kBeganMs}}));
+  next[1].next = 1;
+  EXPECT_TRUE(late.Release(next, {{0, kBeganMs}, {1, kBeganMs + 20'000}}));
+  EXPECT_FALSE(late.has_stopped(0));
+}
+
+/// No key moves between old partitions, or none has old records to be read.
+TEST(LatePartitions, TakesNoStepsWhereNothingMovesOrNothingIsLeft) {
+  struct Case {
+    int32_t num_before;
+    int32_t num_added;
+    int64_t next;  ///< of the old ones, which have two records
+    bool takes_steps;
+  };
+  for (const Case& one : {Case{2, 1, 1, true}, Case{2, 2, 1, false}, Case{2, 4, 1, false}, Case{1, 2, 1, false},
+                          Case{3, 2, 1, true}, Case{2, 1, 2, false}}) {
+    const auto topic = std::make_shared<FakeTopic>(one.num_before + one.num_added);
+    ManualClock clock(1'700'000'000'000);
+    FakeRecordSource source(topic, clock);
+    ingest::SourcePositions next;
+    for (int32_t partition = 0; partition < one.num_before + one.num_added; ++partition) {
+      const bool is_old = partition < one.num_before;
+      for (int i = 0; i < (is_old ? 2 : 1); ++i) topic->AppendTo(partition, i, "x");
+      next[partition].next = is_old ? one.next : 0;
+    }
+    ingest::LatePartitions late;
+    ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+    ingest::SourceRecord record;
+    record.timestamp_ms = 1'700'000'000'000;
+    EXPECT_EQ(late.Stops(record), one.takes_steps) << one.num_before << one.num_added << one.next;
+  }
 }
 
 /// A broker that is slow must not make a partition look as if it had no record.

@@ -12,6 +12,13 @@ constexpr int64_t kProducersKnowAfterMs = 300'000;
 /// Producers may say any time: beyond this one all are the same.
 constexpr int64_t kLatestTimeMs = int64_t{1} << 60;
 
+/// Some producers know of new partitions before the first record is in one of them.
+constexpr int64_t kStepsBeginBeforeMs = 60'000;
+/// A step. Inside of one only the commit that has all of a key's records orders them.
+constexpr int64_t kStepMs = 10'000;
+/// So many records are cheaper to leave out than an assignment, after which all have to be fetched again.
+constexpr int64_t kManyLeftOut = 100'000;
+
 /// Timestamps of the first records behind `positions`. kUnavailable when a partition shows neither a record nor its end in
 /// time: reading it at once might be too early.
 Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const SourcePositions& positions,
@@ -51,6 +58,10 @@ Status LatePartitions::Begin(RecordSource& source, const SourcePositions& next, 
   first_ms_.clear();
   held_.clear();
   never_written_.clear();
+  steps_.clear();
+  stepped_.clear();
+  stopped_.clear();
+  num_left_out_ = 0;
   return Add(source, next, next, bounds);
 }
 
@@ -78,8 +89,78 @@ Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, c
     first_ms_[partition] = std::clamp<int64_t>(time, 0, kLatestTimeMs);
     held_.insert(partition);
   }
+  AddSteps(added, next);
   (void)Release(next, {});
   return {};
+}
+
+/// Where the topic grew, as far as the times tell when its partitions began. Those that were known already, or in whose middle
+/// reading begins, were there before all others.
+void LatePartitions::AddSteps(const SourcePositions& added, const SourcePositions& next) {
+  constexpr int64_t kBefore = -1;  // no time of a first record
+  std::multimap<int64_t, int32_t> by_begin;
+  for (const auto& [partition, position] : next) {
+    if (never_written_.contains(partition)) continue;
+    const auto first = added.contains(partition) ? first_ms_.find(partition) : first_ms_.end();
+    by_begin.emplace(first == first_ms_.end() ? kBefore : first->second, partition);
+  }
+  std::set<int32_t> before;
+  bool is_behind = false;  // of those
+  for (auto begin = by_begin.begin(); begin != by_begin.end();) {
+    auto end = begin;
+    std::set<int32_t> together;  // partitions of one age
+    const int64_t until_ms = begin->first == kBefore ? kBefore : begin->first + kProducersKnowAfterMs;
+    for (; end != by_begin.end() && end->first <= until_ms; ++end) together.insert(end->second);
+    const bool moves_keys = before.size() > 1 && (before.size() + together.size()) % before.size() != 0;
+    if (moves_keys && is_behind) {
+      stepped_.insert(before.begin(), before.end());
+      for (int64_t ms = -kStepsBeginBeforeMs; ms <= kProducersKnowAfterMs; ms += kStepMs)
+        steps_.insert(begin->first + ms);
+    }
+    is_behind = is_behind || std::any_of(together.begin(), together.end(),
+                                         [&](int32_t partition) { return !IsAtEnd(partition, next); });
+    before.merge(together);
+    begin = end;
+  }
+}
+
+bool LatePartitions::IsAtEnd(int32_t partition, const SourcePositions& next) const {
+  const auto at = next.find(partition);
+  const auto end = ends_.find(partition);
+  return at == next.end() || end == ends_.end() || at->second.next >= end->second;
+}
+
+bool LatePartitions::StopsAtStep(const SourceRecord& record) {
+  if (!stopped_.contains(record.partition)) {
+    if (!stepped_.contains(record.partition) || !record.timestamp_ms) return false;
+    if (*record.timestamp_ms < *steps_.begin()) return false;
+    stopped_[record.partition] = *record.timestamp_ms;
+  }
+  ++num_left_out_;
+  return true;
+}
+
+bool LatePartitions::ShouldLeaveOutStopped() {
+  if (num_left_out_ < kManyLeftOut) return false;
+  num_left_out_ = 0;
+  return true;
+}
+
+bool LatePartitions::PassSteps(const SourcePositions& next) {
+  if (steps_.empty()) return false;
+  // What is held back begins behind the step, or those that it waits for stop behind its beginning and let it go.
+  const auto is_there = [&](int32_t partition) {
+    return stopped_.contains(partition) || IsAtEnd(partition, next) ||
+           (held_.contains(partition) && first_ms_.at(partition) >= *steps_.begin());
+  };
+  const bool are_all_there = std::all_of(stepped_.begin(), stepped_.end(), is_there);
+  if (!are_all_there) return false;
+  int64_t oldest_ms = INT64_MAX;
+  for (const auto& [partition, time] : stopped_) oldest_ms = std::min(oldest_ms, time);
+  steps_.erase(steps_.begin(), steps_.upper_bound(oldest_ms));
+  if (steps_.empty()) stepped_.clear();
+  num_left_out_ = 0;
+  return !std::exchange(stopped_, {}).empty();
 }
 
 bool LatePartitions::ShouldLookAgain(const SourcePositions& next, const Bounds& bounds) const {
@@ -121,7 +202,9 @@ Result<bool> LatePartitions::LookAgain(RecordSource& source, const SourcePositio
 }
 
 SourcePositions LatePartitions::Open(SourcePositions positions) const {
-  std::erase_if(positions, [this](const auto& position) { return held_.contains(position.first); });
+  std::erase_if(positions, [this](const auto& position) {
+    return held_.contains(position.first) || stopped_.contains(position.first);
+  });
   return positions;
 }
 
@@ -132,7 +215,8 @@ bool LatePartitions::Release(const SourcePositions& next, const std::map<int32_t
   }
   const bool is_any_open = waiting.size() < held_.size();
   held_ = std::move(waiting);
-  return is_any_open;
+  const bool has_passed_steps = PassSteps(next);
+  return is_any_open || has_passed_steps;
 }
 
 bool LatePartitions::Waits(int32_t partition, const SourcePositions& next,
@@ -145,6 +229,8 @@ bool LatePartitions::Waits(int32_t partition, const SourcePositions& next,
     if (number == partition || at == next.end() || at->second.next >= end) return false;
     const auto first = first_ms_.find(number);
     if (held_.contains(number)) return first == first_ms_.end() || first->second < began_ms;
+    const auto stopped = stepped_.contains(partition) ? stopped_.find(number) : stopped_.end();
+    if (stopped != stopped_.end()) return stopped->second < began_ms;  // from here on they go in step
     const auto read = newest.find(number);
     if (first == first_ms_.end()) return read == newest.end() || read->second < began_ms + kProducersKnowAfterMs;
     // Partitions of one age begin within moments of each other: then moments are enough.

@@ -169,7 +169,7 @@ Status Pipeline::Impl::StartOnce() {
   }
   lane_.Forget();
   FRAZIL_TRY(batch_.Begin(start.positions, schema, !pipeline_.source.contains("topic-id")));
-  FRAZIL_TRY(late_.Begin(*source_, start.positions, bounds_));
+  FRAZIL_TRY(late_.Begin(*source_, start.positions, BoundsToRead(start.positions)));
   FRAZIL_TRY(source_->Assign(late_.Open(start.positions)));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
@@ -185,6 +185,19 @@ Status Pipeline::Impl::StartOnce() {
   });
   ShowBuffer();
   return {};
+}
+
+/// What a bounded run leaves to the next one is not waited for.
+std::map<int32_t, PartitionBounds> Pipeline::Impl::BoundsToRead(const SourcePositions& next) const {
+  std::map<int32_t, PartitionBounds> bounds = bounds_;
+  if (!options_.is_bounded) return bounds;
+  for (const auto& [partition, position] : next) {
+    const auto log = bounds.find(partition);
+    if (log == bounds.end()) continue;
+    const auto end = bounded_ends_.find(partition);
+    log->second.end = end == bounded_ends_.end() ? position.next : std::min(log->second.end, end->second);
+  }
+  return bounds;
 }
 
 Status Pipeline::Impl::PrepareTable() {

@@ -47,6 +47,7 @@ class Pipeline::Impl {
   Status RunFromStart();
   Status Start();
   Status StartOnce();
+  std::map<int32_t, PartitionBounds> BoundsToRead(const SourcePositions& next) const;
   /// What the table has to be like; changes it.
   Status PrepareTable();
   Status WaitPaused();
@@ -69,8 +70,10 @@ class Pipeline::Impl {
   Status TakeRecords(std::span<const SourceRecord> records);
   /// Adds what was taken to the counts, up to the record that it failed at.
   Status TakeEach(std::span<const SourceRecord> records, int64_t& num_taken, int64_t& bytes);
-  /// Decodes until a record is no row; returns how many were passed. `outcome`: of the record behind those, else kRow.
-  size_t DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& bytes);
+  /// Decodes until a record is no row; returns how many were passed, those among them that wait or are not to be read.
+  /// `outcome`: of the record behind those, else kRow. Adds the rows to `num_taken` and `bytes`.
+  size_t DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& num_taken,
+                    int64_t& bytes);
   /// Behind the end of a bounded run.
   bool IsBeyondEnd(const SourceRecord& record) const;
   /// A record that is no row, or whose decoder waits for the registry.

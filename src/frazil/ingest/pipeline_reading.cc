@@ -62,12 +62,14 @@ Result<bool> Pipeline::Impl::IsAtEnd() {
   return IsReadToEnd(batch_.next(), bounds_);
 }
 
-/// As far as a bounded run reads: not at all where the topic had no such partition when it began.
+/// As far as a bounded run reads: not at all where the topic had no such partition when it began. What has stopped stands
+/// where its last record was passed.
 SourcePositions Pipeline::Impl::PositionsToCover() const {
   SourcePositions positions = source_->Positions();
   if (options_.is_bounded) {
     std::erase_if(positions, [&](const auto& position) { return !bounded_ends_.contains(position.first); });
   }
+  std::erase_if(positions, [&](const auto& position) { return late_.has_stopped(position.first); });
   for (auto& [partition, offset] : positions) {
     const auto end = bounded_ends_.find(partition);
     if (end != bounded_ends_.end()) offset.next = std::min(offset.next, end->second);
@@ -99,7 +101,8 @@ Status Pipeline::Impl::TakeRecords(std::span<const SourceRecord> records) {
 Status Pipeline::Impl::ReleaseLatePartitions() {
   if (late_.empty()) return {};
   FRAZIL_TRY(LookAtEmptyPartitions());
-  if (!late_.Release(batch_.next(), batch_.newest_timestamps())) return {};
+  const bool is_any_open = late_.Release(batch_.next(), batch_.newest_timestamps());
+  if (!is_any_open && !late_.ShouldLeaveOutStopped()) return {};
   return Patiently(WaitLoop::Until::kStop, [this] { return source_->Assign(late_.Open(batch_.next())); });
 }
 
@@ -132,10 +135,9 @@ Status Pipeline::Impl::TakeEach(std::span<const SourceRecord> records, int64_t& 
     size_t num_rows = 0;
     {
       const StageTimer timer(&board_.stages(), "decode");
-      num_rows = DecodeRows(records.first(std::min(records.size(), kCheckEvery)), outcome, bytes);
+      num_rows = DecodeRows(records.first(std::min(records.size(), kCheckEvery)), outcome, num_taken, bytes);
     }
     records = records.subspan(num_rows);
-    num_taken += static_cast<int64_t>(num_rows);
     if (outcome && *outcome == Decoded::kRow) {
       FRAZIL_TRY(CheckLimits());
       continue;
@@ -147,13 +149,15 @@ Status Pipeline::Impl::TakeEach(std::span<const SourceRecord> records, int64_t& 
   return {};
 }
 
-size_t Pipeline::Impl::DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& bytes) {
+size_t Pipeline::Impl::DecodeRows(std::span<const SourceRecord> records, Result<Decoded>& outcome, int64_t& num_taken,
+                                  int64_t& bytes) {
   size_t num_passed = 0;
   for (const SourceRecord& record : records) {
-    if (!IsBeyondEnd(record)) {
+    if (!IsBeyondEnd(record) && !late_.Stops(record)) {
       outcome = decoder_->Decode(record);
       if (!outcome || *outcome != Decoded::kRow) return num_passed;
       batch_.PassedRow(record);
+      ++num_taken;
       bytes += static_cast<int64_t>((record.key ? record.key->size() : 0) + (record.value ? record.value->size() : 0));
     }
     ++num_passed;

@@ -195,8 +195,8 @@ std::string UnorderedKeysText(const SourcePositions& old, const Bounds& bounds) 
   if (!is_behind) return "";
   return fmt::format(
       "keys that moved between the {} partitions of before may be read in the wrong order, as these have records that "
-      "are "
-      "not read yet: frazil verify tells whether old values are left, frazil pipeline resync writes the newest",
+      "are not read yet: timestamps order what is read from here on, frazil verify tells whether old values are left, "
+      "frazil pipeline resync writes the newest",
       old.size());
 }
 

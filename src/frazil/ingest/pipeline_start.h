@@ -62,8 +62,9 @@ Status CheckWithinLog(const SourcePositions& positions, const std::map<int32_t, 
                       const PipelineIdentity& pipeline, const std::string& source);
 
 /// What people are to know when a source gets more partitions while a pipeline stands at `old` of those that were there before:
-/// keys that move to the new ones are read in order (late_partitions.h), those that move between the old ones are not. Empty
-/// where none move, as with twice as many, or nothing is left to read there.
+/// keys that move to the new ones are read in order (late_partitions.h), those that move between the old ones only as far as
+/// none of these was read beyond the others already. Empty where none move, as with twice as many, or nothing is left to
+/// read there.
 std::string UnorderedKeysText(const SourcePositions& old, const std::map<int32_t, PartitionBounds>& bounds);
 
 /// Where to read partitions that the source has and `positions` lacks, new ones: from 0. kFenced when their log begins
