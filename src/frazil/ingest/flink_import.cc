@@ -61,6 +61,7 @@ class Importer {
   static bool IsKafka(const FlinkTable& table);
   void Insert(const FlinkInsert& insert);
   void Source(const FlinkTable& table, Options options);
+  void FormatOptions(const FlinkTable& table, Options& options);
   static std::string TableName(const FlinkTable& target);
   void Sink(const FlinkInsert& insert, const FlinkTable& source, const FlinkTable* target,
             const std::vector<Mapping>& mappings);
@@ -72,6 +73,7 @@ class Importer {
   const FlinkJob& job_;
   Options settings_;
   std::string interval_;
+  bool skips_errors_ = false;  ///< of the source at hand
   std::set<const FlinkTable*> used_;
   std::set<std::string> ids_;
   std::set<std::string> tables_;
@@ -191,9 +193,14 @@ void Importer::Insert(const FlinkInsert& insert) {
   Source(*source, std::move(options));
   yaml_.Line(2, "sink");
   Sink(insert, *source, target, mappings);
-  if (interval_.empty()) return;
-  yaml_.Line(2, "commit");
-  yaml_.Line(3, "interval", interval_);
+  if (!interval_.empty()) {
+    yaml_.Line(2, "commit");
+    yaml_.Line(3, "interval", interval_);
+  }
+  if (skips_errors_) {
+    yaml_.Line(2, "on-error");
+    yaml_.Line(3, "decode", "skip");
+  }
 }
 
 void Importer::Source(const FlinkTable& table, Options options) {
@@ -234,7 +241,32 @@ void Importer::Source(const FlinkTable& table, Options options) {
       }
     }
   }
+  FormatOptions(table, options);
   for (const auto& [key, value] : options) yaml_.Line(3, key, value);
+}
+
+/// What Flink's formats know and a pipeline says elsewhere, or not at all.
+void Importer::FormatOptions(const FlinkTable& table, Options& options) {
+  skips_errors_ = false;
+  for (const std::string side : {"", "key.", "value."}) {
+    if (Take(options, side + "json.ignore-parse-errors") == "true") skips_errors_ = true;
+    if (Take(options, side + "json.fail-on-missing-field") == "true") {
+      Note(fmt::format(
+          "line {}: '{}json.fail-on-missing-field' of table {} is not carried over: a field that is missing "
+          "is null",
+          table.line, side, Joined(table.name)));
+    }
+    Take(options, side + "raw.endianness");
+    const std::string charset = Take(options, side + "raw.charset");
+    if (charset.empty() || spec::EqualsAnyCase(charset, "UTF-8")) continue;
+    Note(fmt::format("line {}: '{}raw.charset' of table {} is not carried over: text is UTF-8, not {}", table.line,
+                     side, Joined(table.name), charset));
+  }
+  if (!skips_errors_) return;
+  Note(
+      fmt::format("line {}: 'ignore-parse-errors' of table {} becomes on-error.decode: skip, which counts the records "
+                  "and stops when there are very many",
+                  table.line, Joined(table.name)));
 }
 
 std::string Importer::SourceOfColumn(const FlinkTable& table, const FlinkColumn& column, int line) {
@@ -283,7 +315,7 @@ std::string Importer::SourceOf(const FlinkTable& table, const std::string& alias
     inner.field = expression.field.substr(dot + 1);
     return SourceOf(table, alias, inner, line);
   }
-  return expression.field;
+  return "";  // no column, but a word with a value: CURRENT_TIMESTAMP, NULL, TRUE
 }
 
 std::vector<Importer::Mapping> Importer::Mappings(const FlinkInsert& insert, const FlinkTable& source,
@@ -365,7 +397,11 @@ void Importer::Sink(const FlinkInsert& insert, const FlinkTable& source, const F
   } else {
     yaml_.List(3, "identifier-fields", identifiers);
   }
-  if (target != nullptr && !target->partitioned_by.empty()) yaml_.List(3, "partition-by", target->partitioned_by);
+  if (target != nullptr) {
+    Note(fmt::format("line {}: table {} has to be there, or sink.create-if-missing: true and sink.schema make it",
+                     target->line, Joined(target->name)));
+    if (!target->partitioned_by.empty()) yaml_.List(3, "partition-by", target->partitioned_by);
+  }
   Options hints = insert.target_hints;
   const std::string upserts = Take(hints, "upsert-enabled",
                                    target != nullptr && target->options.contains("write.upsert.enabled")

@@ -84,6 +84,7 @@ class Parser {
   Result<std::map<std::string, std::string>> Options();
   Result<std::map<std::string, std::string>> Hints();
   Result<FlinkExpression> Expression();
+  bool IsBareAlias() const;
   std::string SkipBalanced(std::initializer_list<std::string_view> stop_words);
   std::string TextBetween(size_t begin, size_t end) const;
 
@@ -329,9 +330,17 @@ Result<FlinkExpression> Parser::Expression() {
     }
   }
   // Whatever is left before the next item makes it an expression that has to be computed.
-  if (!SkipBalanced({"AS", "FROM", "COMMENT"}).empty()) expression.field.clear();
+  if (!IsBareAlias() && !SkipBalanced({"AS", "FROM", "COMMENT"}).empty()) expression.field.clear();
   expression.text = TextBetween(begin, at_);
   return expression;
+}
+
+/// A name without AS, behind which the item or the statement ends.
+bool Parser::IsBareAlias() const {
+  if (Peek().kind == Kind::kQuotedName || (Peek().kind == Kind::kWord && !IsWord("AS") && !IsWord("FROM"))) {
+    return IsSymbol(',', 1) || IsSymbol(';', 1) || IsWord("FROM", 1) || Peek(1).kind == Kind::kEnd;
+  }
+  return false;
 }
 
 Status Parser::SelectItem(FlinkInsert& insert) {
@@ -341,7 +350,7 @@ Status Parser::SelectItem(FlinkInsert& insert) {
     item.expression.text = "*";
   } else {
     FRAZIL_ASSIGN(item.expression, Expression());
-    if (TakeWord("AS")) {
+    if (TakeWord("AS") || IsBareAlias()) {
       FRAZIL_ASSIGN(item.alias, Name());
     }
   }
@@ -372,7 +381,7 @@ Status Parser::Insert(bool is_overwrite) {
   if (Peek().kind == Kind::kWord || Peek().kind == Kind::kQuotedName) {
     FRAZIL_ASSIGN(insert.source, QualifiedName());
     FRAZIL_ASSIGN(insert.source_hints, Hints());
-    if (TakeWord("AS")) {
+    if (TakeWord("AS") || IsBareAlias()) {
       FRAZIL_ASSIGN(insert.source_alias, Name());
     }
   }
