@@ -1,6 +1,7 @@
 // Where a pipeline begins (the table is the truth, never a guess), and what it refuses: each refusal says what was found and
 // what to do.
 
+#include <algorithm>
 #include <thread>
 
 #include "frazil/ingest/offset_decision.h"
@@ -388,6 +389,34 @@ TEST(CompactedTopic, APauseIsNoReadingEither) {
     } else {
       EXPECT_THAT(done, IsOk());
     }
+  }
+}
+
+TEST(CompactedTopic, APauseIsSaidBeforeTombstonesAreGone) {
+  for (const bool is_more_to_read : {true, false}) {
+    PipelineWorld world;
+    world.Append({{1, "a", ""}, {2, "a", ""}});
+    const auto pipeline = CompactedPipeline(world, false);
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      if (++polls == 8) pipeline->Pause();
+      if (polls == 9) pipeline->Stop(std::chrono::milliseconds(1'000));
+      return {};
+    });
+    std::thread resumes([&] {
+      while (pipeline->status().state != ingest::PipelineState::kPaused) std::this_thread::yield();
+      if (is_more_to_read) world.Append({{1, "b", ""}});
+      world.clock->Advance(55 * kHourMs);
+      const int64_t begun_ms = world.clock->NowMs();
+      // The pipeline looks for its lag every 10 s of its own time.
+      while (world.clock->NowMs() - begun_ms < 30'000) std::this_thread::yield();
+      pipeline->Resume();
+    });
+    EXPECT_THAT(pipeline->Run(), IsOk());
+    resumes.join();
+    const auto is_said = [](const std::string& line) { return line.find("the last read of pipeline") == 0; };
+    EXPECT_EQ(std::count_if(world.notices.begin(), world.notices.end(), is_said), is_more_to_read ? 1 : 0);
   }
 }
 

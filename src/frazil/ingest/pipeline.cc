@@ -173,6 +173,7 @@ Status Pipeline::Impl::StartOnce() {
   FRAZIL_TRY(source_->Assign(late_.Open(start.positions)));
   is_first_start_ = false;
   FRAZIL_ASSIGN(tombstone_retention_, source_->TombstoneRetention());
+  told_of_tombstones_ = true;  // the start has said it
   looked_at_bounds_ms_ = looked_at_property_ms_ = looked_for_partitions_ms_ = clock_.NowMs();
   committed_ms_ = read_ms_ = start.committed_at_ms;
   board_.Change([&](PipelineStatus& status) {
@@ -313,6 +314,7 @@ Status Pipeline::Impl::WaitPaused() {
   while (control_.is_paused() && !control_.is_stopping()) {
     AdvanceLease();
     LookAtLag();
+    TellOfTombstones();
     clock_.SleepMs(kPollTimeout.count());
   }
   board_.SetState(PipelineState::kRunning);

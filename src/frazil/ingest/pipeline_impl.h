@@ -83,6 +83,7 @@ class Pipeline::Impl {
   Result<bool> Evolve(const SourceRecord& record);
   Status CheckLimits();
   SourcePositions PositionsToCover() const;
+  void TellOfTombstones();
   Status CheckTombstones();
   /// Asks the source for its bounds.
   Result<bool> IsAtEnd();
@@ -131,6 +132,7 @@ class Pipeline::Impl {
   std::map<int32_t, PartitionBounds> bounds_;  ///< as last seen
   LatePartitions late_;
   bool told_of_moved_keys_ = false;
+  bool told_of_tombstones_ = false;
   std::map<int32_t, int64_t> bounded_ends_;
   bool is_first_start_ = true;
   bool was_followed_ = false;

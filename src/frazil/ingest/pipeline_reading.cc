@@ -22,6 +22,7 @@ constexpr int64_t kLookAtEmptyEveryMs = 1'000;
 }  // namespace
 
 Status Pipeline::Impl::PollOnce() {
+  TellOfTombstones();
   FRAZIL_TRY(CheckTombstones());
   milliseconds timeout = kPollTimeout;
   if (batch_.has_records() && !lane_.is_busy()) timeout = std::min(timeout, milliseconds(schedule_.DueInMs()));
@@ -41,6 +42,18 @@ Status Pipeline::Impl::PollOnce() {
   poll_wait_.reset();
   if (!records->empty() || IsReadToEnd(batch_.next(), bounds_)) read_ms_ = clock_.NowMs();
   return TakeRecords(*records);
+}
+
+/// Says it in time, once, that tombstones will be missed if nothing is read any longer.
+void Pipeline::Impl::TellOfTombstones() {
+  if (!tombstone_retention_) return;
+  const int64_t age_ms = clock_.NowMs() - read_ms_;
+  const bool is_old = age_ms > tombstone_retention_->count() / 2 && !IsReadToEnd(batch_.next(), bounds_);
+  if (is_old && !told_of_tombstones_) {
+    Notice(TombstonesText(options_.id, "last read", age_ms, *tombstone_retention_) +
+           ": it has to read on before they are gone");
+  }
+  told_of_tombstones_ = is_old;
 }
 
 /// A pipeline that has read nothing for so long that tombstones went meanwhile (ingest.md rule 15): it was paused, or the

@@ -79,12 +79,6 @@ Status CheckSameRecords(RecordSource& source, const std::map<std::string, std::s
   return CheckRecordProofs(source, proofs);
 }
 
-std::string TombstoneText(const std::string& id, const std::string& what, int64_t age_ms,
-                          std::chrono::milliseconds retention) {
-  return fmt::format("the {} of pipeline {} is {} old, and the compacted topic keeps tombstones for {}", what, id,
-                     FormatDuration(std::chrono::milliseconds(age_ms)), FormatDuration(retention));
-}
-
 /// A compacted topic forgets tombstones: who was away for too long would keep rows that are deleted (ingest.md rule 15).
 Status CheckTombstones(RecordSource& source, const table::PipelineMarker* marker, const SourcePositions& positions,
                        const Bounds& bounds, const std::string& id, const Clock& clock,
@@ -94,7 +88,7 @@ Status CheckTombstones(RecordSource& source, const table::PipelineMarker* marker
   if (IsReadToEnd(positions, bounds)) return {};
   const int64_t age_ms = clock.NowMs() - marker->committed_at_ms;
   if (age_ms > OldestUsefulAge(*retention).count()) return TombstonesMissed(id, "last commit", age_ms, *retention);
-  if (age_ms > retention->count() / 2) notice(TombstoneText(id, "last commit", age_ms, *retention));
+  if (age_ms > retention->count() / 2) notice(TombstonesText(id, "last commit", age_ms, *retention));
   return {};
 }
 
@@ -121,11 +115,17 @@ PipelineProgress ProgressOf(const SourcePositions& positions) {
 
 }  // namespace
 
+std::string TombstonesText(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
+                           std::chrono::milliseconds retention) {
+  return fmt::format("the {} of pipeline {} is {} old, and the compacted topic keeps tombstones for {}", what,
+                     pipeline_id, FormatDuration(std::chrono::milliseconds(age_ms)), FormatDuration(retention));
+}
+
 std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention) { return retention / 10 * 9; }
 
 tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
                                        std::chrono::milliseconds retention) {
-  return tl::unexpected(Error(ErrorCode::kFenced, TombstoneText(pipeline_id, what, age_ms, retention))
+  return tl::unexpected(Error(ErrorCode::kFenced, TombstonesText(pipeline_id, what, age_ms, retention))
                             .WithHint("deletes may be missing from the topic: "
                                       "frazil pipeline resync deletes what the topic no longer has"));
 }
@@ -144,7 +144,7 @@ Result<std::string> ForgottenTombstonesText(RecordSource& source, const table::E
   return fmt::format(
       "{}: rows whose tombstones are gone stay, wherever reading begins; frazil pipeline resync {} deletes "
       "them",
-      TombstoneText(pipeline_id, "last commit", age_ms, *retention), pipeline_id);
+      TombstonesText(pipeline_id, "last commit", age_ms, *retention), pipeline_id);
 }
 
 bool IsReadToEnd(const SourcePositions& positions, const Bounds& bounds) {

@@ -42,6 +42,9 @@ Result<PipelineStart> StartPipeline(table::Table& table, RecordSource& source, P
 
 /// How old a position may be, lest tombstones behind it are gone from a compacted topic that keeps them for `retention`.
 std::chrono::milliseconds OldestUsefulAge(std::chrono::milliseconds retention);
+/// "the last commit of pipeline p is 3 d old, and the compacted topic keeps tombstones for 4 d"; `what`: "last commit".
+std::string TombstonesText(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
+                           std::chrono::milliseconds retention);
 /// The error for one that is older.
 tl::unexpected<Error> TombstonesMissed(const std::string& pipeline_id, const std::string& what, int64_t age_ms,
                                        std::chrono::milliseconds retention);
