@@ -188,6 +188,33 @@ TEST(Pipeline, ABoundedRunEndsWhenAPartitionAppearsWhileItStarts) {
   }
 }
 
+/// The bound may lie before what is there, where it is already, or where the topic has yet to come.
+TEST(Pipeline, ABoundedRunEndsAtTheOffsetsThatItIsGiven) {
+  PipelineWorld world;
+  for (int i = 0; i < 5; ++i) {
+    world.topic->AppendTo(0, i, fmt::format("v{}", i));
+    world.topic->AppendTo(1, 10 + i, fmt::format("v{}", i));
+  }
+  PipelineOptions options = world.BoundedOptions();
+  options.bound.kind = ingest::StartupMode::Kind::kSpecificOffsets;
+  options.bound.specific_offsets = {{0, 3}};
+  EXPECT_THAT(world.Run(options),
+              IsError(ErrorCode::kInvalidArgument, "scan.bounded.specific-offsets says nothing of partition 1"));
+  options.bound.specific_offsets = {{0, 3}, {1, 7}};
+  int polls = 0;
+  world.topic->set_fault([&](std::string_view operation) -> Status {
+    if (operation == "poll" && ++polls > 1'000) return Fail(ErrorCode::kInternal, "never ends");
+    if (operation == "poll" && polls >= 20 && world.topic->end(1) < 9) world.topic->AppendTo(1, 20 + polls, "late");
+    return {};
+  });
+  ASSERT_THAT(world.Run(options), IsOk());
+  EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 3), Pair(1, 7)));
+  EXPECT_EQ(world.Rows().size(), 10u);
+  EXPECT_EQ(world.status->records, 10);
+  ASSERT_THAT(world.Run(options), IsOk());
+  EXPECT_EQ(world.status->records, 0);
+}
+
 /// A bounded run that starts again does not wait for records that are the next run's.
 TEST(Pipeline, ABoundedRunThatStartsAgainEndsThoughPartitionsBeganLaterThanOthers) {
   constexpr int64_t kBeganMs = 1'700'000'000'000;

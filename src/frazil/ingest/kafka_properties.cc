@@ -385,13 +385,27 @@ class SourceReader {
   }
 
   Status Bounded() {
+    using Kind = StartupMode::Kind;
     const std::string mode = Take("scan.bounded.mode");
     if (mode == "" || mode == "unbounded") return {};
-    if (mode == "group-offsets" || mode == "timestamp" || mode == "specific-offsets") {
-      return Fail(ErrorCode::kNotSupported, "scan.bounded.mode {}: unbounded and latest-offset can be used", mode);
-    }
-    if (mode != "latest-offset") {
-      return Fail(ErrorCode::kInvalidArgument, "scan.bounded.mode has to be unbounded or latest-offset: {}", mode);
+    StartupMode& bound = config_.bound;
+    if (mode == "latest-offset") {
+      bound.kind = Kind::kLatest;
+    } else if (mode == "timestamp") {
+      bound.kind = Kind::kTimestamp;
+      FRAZIL_ASSIGN(bound.timestamp_ms,
+                    ParseNumber("scan.bounded.timestamp-millis", Take("scan.bounded.timestamp-millis")));
+    } else if (mode == "specific-offsets") {
+      bound.kind = Kind::kSpecificOffsets;
+      FRAZIL_ASSIGN(bound.specific_offsets,
+                    ParseSpecificOffsets("scan.bounded.specific-offsets", Take("scan.bounded.specific-offsets")));
+    } else if (mode == "group-offsets") {
+      // A pipeline tells its own group what it has committed: it would end where it begins.
+      return Fail(ErrorCode::kNotSupported,
+                  "scan.bounded.mode {}: latest-offset, timestamp and specific-offsets can be used", mode);
+    } else {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "scan.bounded.mode has to be unbounded, latest-offset, timestamp or specific-offsets: {}", mode);
     }
     config_.is_bounded = true;
     return {};

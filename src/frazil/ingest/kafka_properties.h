@@ -39,13 +39,14 @@ struct KafkaSourceConfig {
   std::string topic;
   KafkaProperties properties;  ///< below `properties.`, not translated yet but known to be translatable
   StartupMode startup;         ///< `scan.startup.*`
-  bool is_bounded = false;     ///< `scan.bounded.mode = latest-offset`
+  bool is_bounded = false;     ///< `scan.bounded.mode` is not `unbounded`
+  StartupMode bound;           ///< `scan.bounded.*`, where it ends: kLatest, kTimestamp or kSpecificOffsets
   /// Options that are not Kafka's (formats, registry): the caller's to read or to refuse.
   KafkaProperties others;
 };
 
 /// kInvalidArgument naming the option, what it may be, and never a secret; kNotSupported for several topics, patterns and
-/// bounds by offset or time.
+/// bounds by the offsets of a group.
 Result<KafkaSourceConfig> ParseKafkaSource(const KafkaProperties& options);
 
 }  // namespace frazil::ingest

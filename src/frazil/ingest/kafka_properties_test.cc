@@ -162,6 +162,23 @@ TEST(KafkaSourceConfig, StartupModes) {
   EXPECT_EQ(startup({}).without_group_offset, std::nullopt);
 }
 
+TEST(KafkaSourceConfig, BoundedModes) {
+  using Kind = StartupMode::Kind;
+  const auto parsed = [](KafkaProperties more) { return ParseKafkaSource(Section(std::move(more))).value(); };
+  EXPECT_FALSE(parsed({}).is_bounded);
+  EXPECT_FALSE(parsed({{"scan.bounded.mode", "unbounded"}}).is_bounded);
+  EXPECT_EQ(parsed({{"scan.bounded.mode", "latest-offset"}}).bound.kind, Kind::kLatest);
+  const KafkaSourceConfig by_time =
+      parsed({{"scan.bounded.mode", "timestamp"}, {"scan.bounded.timestamp-millis", "1700"}});
+  EXPECT_TRUE(by_time.is_bounded);
+  EXPECT_EQ(by_time.bound.kind, Kind::kTimestamp);
+  EXPECT_EQ(by_time.bound.timestamp_ms, 1700);
+  const KafkaSourceConfig by_offset =
+      parsed({{"scan.bounded.mode", "specific-offsets"}, {"scan.bounded.specific-offsets", "partition:0,offset:42"}});
+  EXPECT_EQ(by_offset.bound.specific_offsets, (std::map<int32_t, int64_t>{{0, 42}}));
+  EXPECT_EQ(by_offset.startup.kind, Kind::kGroupOffsets);
+}
+
 TEST(KafkaSourceConfig, BeginsWhereFlinksConnectorBegins) {
   using Kind = StartupMode::Kind;
   const auto kind = [](KafkaProperties more) {
@@ -184,6 +201,9 @@ TEST(KafkaSourceConfig, WhatCannotBeIsRefusedByName) {
        "twice"},
       {{{"scan.startup.timestamp-millis", "5"}}, "does not fit"},
       {{{"scan.bounded.mode", "sometimes"}}, "scan.bounded.mode"},
+      {{{"scan.bounded.mode", "timestamp"}}, "scan.bounded.timestamp-millis"},
+      {{{"scan.bounded.mode", "specific-offsets"}, {"scan.bounded.specific-offsets", "0:42"}}, "partition:0,offset:42"},
+      {{{"scan.bounded.mode", "latest-offset"}, {"scan.bounded.timestamp-millis", "5"}}, "does not fit"},
       {{{"connector", "jdbc"}}, "connector"},
       {{{"properties.auto.offset.reset", "maybe"}}, "auto.offset.reset"},
       {{{"properties.interceptor.classes", "x"}}, "interceptor.classes"},
@@ -197,7 +217,7 @@ TEST(KafkaSourceConfig, WhatCannotBeIsRefusedByName) {
               IsError(ErrorCode::kNotSupported, "several topics"));
   EXPECT_THAT(ParseKafkaSource(Section({{"topic-pattern", "a.*"}})),
               IsError(ErrorCode::kNotSupported, "topic-pattern"));
-  EXPECT_THAT(ParseKafkaSource(Section({{"scan.bounded.mode", "timestamp"}})),
+  EXPECT_THAT(ParseKafkaSource(Section({{"scan.bounded.mode", "group-offsets"}})),
               IsError(ErrorCode::kNotSupported, "scan.bounded.mode"));
 }
 

@@ -160,13 +160,7 @@ Status Pipeline::Impl::StartOnce() {
   }
   FRAZIL_TRY(LookAfterLanding());
   FRAZIL_ASSIGN(bounds_, source_->Bounds());
-  if (options_.is_bounded && is_first_start_) {
-    bounded_ends_.clear();
-    // A partition that appeared since the positions were taken is the next run's.
-    for (const auto& [partition, bounds] : bounds_) {
-      if (start.positions.contains(partition)) bounded_ends_[partition] = bounds.end;
-    }
-  }
+  if (options_.is_bounded && is_first_start_) FRAZIL_TRY(FindBoundedEnds(start.positions));
   lane_.Forget();
   FRAZIL_TRY(batch_.Begin(start.positions, schema, !pipeline_.source.contains("topic-id")));
   FRAZIL_TRY(late_.Begin(*source_, start.positions, BoundsToRead(start.positions)));
@@ -185,6 +179,29 @@ Status Pipeline::Impl::StartOnce() {
     status.commit_interval_ms = schedule_.interval().count();
   });
   ShowBuffer();
+  return {};
+}
+
+Status Pipeline::Impl::FindBoundedEnds(const SourcePositions& positions) {
+  using Kind = StartupMode::Kind;
+  const StartupMode& bound = options_.bound;
+  std::map<int32_t, int64_t> wanted;
+  if (bound.kind == Kind::kSpecificOffsets) {
+    wanted = bound.specific_offsets;
+  } else if (bound.kind != Kind::kLatest) {
+    FRAZIL_ASSIGN(wanted, source_->Resolve(bound));
+  }
+  bounded_ends_.clear();
+  // A partition that appeared since the positions were taken is the next run's.
+  for (const auto& [partition, bounds] : bounds_) {
+    if (!positions.contains(partition)) continue;
+    const auto end = wanted.find(partition);
+    if (bound.kind == Kind::kSpecificOffsets && end == wanted.end()) {
+      return Fail(ErrorCode::kInvalidArgument, "scan.bounded.specific-offsets says nothing of partition {} of {}",
+                  partition, source_->description());
+    }
+    bounded_ends_[partition] = end == wanted.end() ? bounds.end : end->second;
+  }
   return {};
 }
 

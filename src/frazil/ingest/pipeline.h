@@ -61,8 +61,11 @@ struct PipelineOptions {
   LandingDrain::Run drain_landing;
   /// How often the source is asked for new partitions; zero: never, the next start finds them.
   std::chrono::milliseconds discovery_interval{10'000};
-  /// End when every partition stands where it ended at the start (`scan.bounded.mode = latest-offset`).
+  /// End when every partition stands at the bound, which the start finds (`scan.bounded.mode`).
   bool is_bounded = false;
+  /// kLatest: where it ends then. kTimestamp: its first record of that time or later, else its end. kSpecificOffsets: these,
+  /// which may be to come; of every partition.
+  StartupMode bound{.kind = StartupMode::Kind::kLatest};
   /// How often orphan removal is told that we are at work.
   std::chrono::milliseconds lease_renew_every = table::WriterLease::kRenewEvery;
   std::string index_directory;                        ///< empty: in memory

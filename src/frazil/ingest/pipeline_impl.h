@@ -47,6 +47,7 @@ class Pipeline::Impl {
   Status RunFromStart();
   Status Start();
   Status StartOnce();
+  Status FindBoundedEnds(const SourcePositions& positions);
   std::map<int32_t, PartitionBounds> BoundsToRead(const SourcePositions& next) const;
   /// What the table has to be like; changes it.
   Status PrepareTable();

@@ -200,6 +200,7 @@ Status ReadSource(const Settings& settings, PipelineConfig& config) {
   }
   config.startup = std::move(kafka->startup);
   config.is_bounded = kafka->is_bounded;
+  if (config.is_bounded) config.bound = std::move(kafka->bound);
   const std::string discovery = "scan.topic-partition-discovery.interval";
   if (source.Text(discovery) == "0") {  // never, as Flink writes it
     config.discovery_interval = std::chrono::milliseconds(0);
@@ -330,6 +331,7 @@ ingest::PipelineOptions PipelineConfig::ToOptions() const {
   options.landing = landing;
   options.discovery_interval = discovery_interval;
   options.is_bounded = is_bounded;
+  options.bound = bound;
   return options;
 }
 

@@ -25,6 +25,7 @@ struct PipelineConfig {
   std::map<std::string, std::string> kafka_properties;
   ingest::StartupMode startup;
   bool is_bounded = false;
+  ingest::StartupMode bound{.kind = ingest::StartupMode::Kind::kLatest};
   std::chrono::milliseconds discovery_interval{300'000};  ///< zero: never
   ingest::RecordColumns columns;
   /// Of the schema registry of Avro keys and values, as they were written (ingest::ParseRegistryOptions takes them); empty:

@@ -53,7 +53,8 @@ TEST(PipelineConfig, TakesFlinksNames) {
                              {"source.key.fields", "key"},
                              {"source.scan.startup.mode", "specific-offsets"},
                              {"source.scan.startup.specific-offsets", "partition:0,offset:42;partition:3,offset:7"},
-                             {"source.scan.bounded.mode", "latest-offset"},
+                             {"source.scan.bounded.mode", "specific-offsets"},
+                             {"source.scan.bounded.specific-offsets", "partition:0,offset:50;partition:3,offset:9"},
                              {"source.scan.topic-partition-discovery.interval", "1 min"},
                              {"source.value.avro-confluent.subject", "user_kv-value"},
                              {"source.value.avro-confluent.basic-auth.credentials-source", "USER_INFO"},
@@ -87,6 +88,8 @@ TEST(PipelineConfig, TakesFlinksNames) {
   EXPECT_EQ(options.discovery_interval, milliseconds(60'000));
   EXPECT_EQ(options.id, "p");
   EXPECT_TRUE(options.is_bounded);
+  EXPECT_EQ(options.bound.kind, ingest::StartupMode::Kind::kSpecificOffsets);
+  EXPECT_THAT(options.bound.specific_offsets, ElementsAre(Pair(0, 50), Pair(3, 9)));
   EXPECT_EQ(options.commit_interval, milliseconds(60'000));
   EXPECT_EQ(options.commit_max_bytes, int64_t{64} << 20);
   EXPECT_EQ(options.poison.policy, ingest::PoisonRule::Policy::kDeadLetterTopic);
