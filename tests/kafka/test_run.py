@@ -8,6 +8,7 @@ import signal
 import socket
 import sqlite3
 import threading
+import time
 
 import pytest
 from confluent_kafka import KafkaException
@@ -390,6 +391,31 @@ class TestPoison:
         report = json.loads(run_bounded(home, config).stdout.splitlines()[-1])["pipelines"][0]
         assert report["poison"] == 1
         expect_equal(home, topic)
+
+
+def test_a_bounded_run_may_end_at_a_time(home, topic, registry):
+    begun = int(time.time() * 1000) - 60_000
+    for user in range(20):
+        change = (1, user, "k", f"at {user}")
+        topic.broker.produce(topic.topic, [{**topic.record(*change), "timestamp": begun + user * 1000}])
+        if user < 10:
+            topic.expect(*change)
+    source = {"scan.bounded.mode": "timestamp", "scan.bounded.timestamp-millis": str(begun + 10_000)}
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
+    report = json.loads(home.run("run", "-c", config, "-o", "json").stdout.splitlines()[-1])["pipelines"][0]
+    assert report["committed"] == {"0": 5, "1": 5}
+    expect_equal(home, topic)
+
+
+def test_a_new_table_is_made_of_the_subject_that_is_named(home, topic, registry):
+    wider = {**VALUE_SCHEMA, "fields": [*VALUE_SCHEMA["fields"], {"name": "extra", "type": ["null", "long"], "default": None}]}
+    registry.register(f"{topic.topic}.Record", wider)
+    topic.upsert([(1, 1, "k", "v")])
+    source = {"value.avro-confluent.subject": f"{topic.topic}.Record"}
+    config = write_config(home, {"user-kv": pipeline(topic, registry, TABLE, source=source)})
+    run_bounded(home, config)
+    assert "extra" in {row["col_name"] for row in home.sql(f"DESCRIBE {TABLE}")}
+    expect_equal(home, topic)
 
 
 def test_aborted_transactions_never_count(home, topic, registry):

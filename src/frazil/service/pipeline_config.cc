@@ -155,7 +155,7 @@ Result<std::map<std::string, std::string>> RegistryBelow(const Settings& setting
     options.erase(name);
     options.emplace(FlinkNameOf(name), value);
   }
-  for (const char* of_writers : {"subject", "schema"}) options.erase(of_writers);  // Flink's, nothing to us
+  for (const char* no_option : {"subject", "schema"}) options.erase(no_option);  // of new tables and of writers
   auto parsed = ingest::ParseRegistryOptions(options);
   if (!parsed && !options.contains("url")) {
     return tl::unexpected(std::move(parsed).error().WithHint(fmt::format("{}.url, beside the other options", key)));
@@ -187,6 +187,13 @@ Result<std::map<std::string, std::string>> ReadRegistry(const Settings& settings
   return tl::unexpected(Error(ErrorCode::kInvalidArgument,
                               "schema registry is missing: " + source.prefix() + "." + side + ".avro-confluent.url")
                             .WithHint("or registry: NAME of schema-registries"));
+}
+
+/// Flink's `<side>.avro-confluent.subject` (without a side: that of values), else Confluent's usual one.
+std::string SubjectOf(const SettingSection& source, const std::string& side, const std::string& topic) {
+  const std::string usual = topic + "-" + side;
+  return source.Text(side + ".avro-confluent.subject",
+                     side == "value" ? source.Text("avro-confluent.subject", usual) : usual);
 }
 
 Status ReadSource(const Settings& settings, PipelineConfig& config) {
@@ -228,6 +235,8 @@ Status ReadSource(const Settings& settings, PipelineConfig& config) {
                       "value.avro-confluent; or write them once, below avro-confluent"));
   }
   if (config.registry.empty()) config.registry = of_keys;
+  config.value_subject = SubjectOf(source, "value", config.topic);
+  config.key_subject = SubjectOf(source, "key", config.topic);
   return {};
 }
 

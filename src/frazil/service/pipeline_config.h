@@ -31,6 +31,9 @@ struct PipelineConfig {
   /// Of the schema registry of Avro keys and values, as they were written (ingest::ParseRegistryOptions takes them); empty:
   /// records need none.
   std::map<std::string, std::string> registry;
+  /// Where the schemas of a new table's columns are registered (Flink's `subject`).
+  std::string value_subject;
+  std::string key_subject;
 
   std::string catalog;  ///< empty: the default one
   catalog::TableName table;

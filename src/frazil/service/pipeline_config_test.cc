@@ -56,7 +56,7 @@ TEST(PipelineConfig, TakesFlinksNames) {
                              {"source.scan.bounded.mode", "specific-offsets"},
                              {"source.scan.bounded.specific-offsets", "partition:0,offset:50;partition:3,offset:9"},
                              {"source.scan.topic-partition-discovery.interval", "1 min"},
-                             {"source.value.avro-confluent.subject", "user_kv-value"},
+                             {"source.value.avro-confluent.subject", "user.kv.Value"},
                              {"source.value.avro-confluent.basic-auth.credentials-source", "USER_INFO"},
                              {"source.value.avro-confluent.basic-auth.user-info", "me:secret"},
                              {"sink.table", "prod.apps.user_kv"},
@@ -78,6 +78,8 @@ TEST(PipelineConfig, TakesFlinksNames) {
   EXPECT_THAT(config.columns.source_of, UnorderedElementsAre(Pair("key", "$key"), Pair("app_id", "insight_id"),
                                                              Pair("updated_at", "$timestamp")));
   EXPECT_EQ(config.registry.at("basic-auth.user-info"), "me:secret");
+  EXPECT_EQ(config.value_subject, "user.kv.Value");
+  EXPECT_EQ(config.key_subject, config.topic + "-key");
   EXPECT_EQ(config.catalog, "prod");
   EXPECT_EQ(config.table.ToString(), "apps.user_kv");
   EXPECT_THAT(config.identifier_fields, ElementsAre("app_id", "user_id", "key"));

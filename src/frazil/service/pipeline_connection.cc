@@ -66,7 +66,7 @@ Result<std::shared_ptr<catalog::Catalog>> CatalogOf(const std::string& given, co
   return found->second;
 }
 
-/// The registry's newest schema of the topic's keys or values, under Confluent's usual subject.
+/// The registry's newest schema of the topic's keys or values.
 Result<format::AvroNodePtr> NewestSchema(const std::shared_ptr<ingest::SchemaRegistry>& registry,
                                          const std::string& subject) {
   auto newest = registry->Latest(subject);
@@ -74,7 +74,8 @@ Result<format::AvroNodePtr> NewestSchema(const std::shared_ptr<ingest::SchemaReg
     Error error = std::move(newest).error();
     if (error.code() != ErrorCode::kNotFound) return tl::unexpected(std::move(error));
     return tl::unexpected(std::move(error).WithHint(
-        "a table cannot be made before a schema is registered; sink.schema says its columns"));
+        "a table cannot be made before a schema is registered; value.avro-confluent.subject (key...) says where, or "
+        "sink.schema its columns"));
   }
   return ingest::AvroSchemaCache(registry).Parse(**newest);
 }
@@ -92,10 +93,10 @@ Result<std::string> ColumnsOfNewTable(const PipelineConfig& config) {
                               .WithHint("sink.schema: \"id bigint, name string\""));
   }
   FRAZIL_ASSIGN(const auto registry, OpenPipelineRegistry(config));
-  FRAZIL_ASSIGN(const format::AvroNodePtr value, NewestSchema(registry, config.topic + "-value"));
+  FRAZIL_ASSIGN(const format::AvroNodePtr value, NewestSchema(registry, config.value_subject));
   format::AvroNodePtr key;
   if (config.columns.key_format == RecordFormat::kAvroConfluent) {
-    FRAZIL_ASSIGN(key, NewestSchema(registry, config.topic + "-key"));
+    FRAZIL_ASSIGN(key, NewestSchema(registry, config.key_subject));
   }
   FRAZIL_ASSIGN(const spec::SchemaPtr schema,
                 ingest::TableSchemaFor(*value, key.get(), config.columns, config.identifier_fields));
