@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/ingest/offset_decision.h"
 #include "frazil/ingest/start_commit.h"
 #include "frazil/table/marker.h"
@@ -99,6 +100,28 @@ TEST_F(PipelineStartTest, DropsABatchWhoseTopicIsRecreatedBeforeTheCommit) {
   });
   EXPECT_THAT(world_.Run(), IsError(ErrorCode::kFenced, "recreated"));
   EXPECT_EQ(world_.Rows().at(1), "a");
+}
+
+/// Somebody has decided meanwhile where the new topic begins: at the very offsets of the batch of the old one.
+TEST_F(PipelineStartTest, ABatchOfAnotherTopicIsNotCommittedThoughItsOffsetsAreTheSame) {
+  world_.Append({{1, "old life", ""}, {2, "old life", ""}});
+  int commits = 0;
+  const auto racing = catalog::MakeFaultInjectingCatalog(
+      world_.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+        if (operation != "commit.before" || ++commits != 2) return {};  // the first one is the start
+        world_.topic->Recreate();
+        world_.Append({{1, "new life", ""}, {2, "new life", ""}});
+        const ingest::PipelineIdentity identity{.id = PipelineWorld::kId,
+                                                .writer = "a person",
+                                                .source = {{"topic-id", "topic-2"}, {"cluster-id", "cluster"}},
+                                                .num_partitions = 2};
+        table::Table table = world_.Table();
+        const auto decided = ingest::DecideOffsets(table, identity, {{0, {}}, {1, {}}}, *world_.clock);
+        return decided ? Status() : tl::unexpected(decided.error());
+      });
+  ASSERT_THAT(world_.Run(racing), IsOk());
+  EXPECT_EQ(world_.status->starts, 2);
+  EXPECT_THAT(world_.Rows(), ElementsAre(Pair(1, "new life"), Pair(2, "new life")));
 }
 
 TEST_F(PipelineStartTest, ComparesNamesWhereBrokersKnowNoIds) {

@@ -30,6 +30,22 @@ bool LacksFirstCommit(const table::EffectiveMarker& effective, const PipelineIde
   return pipeline.num_partitions && !effective.marker.pipelines.contains(pipeline.id);
 }
 
+/// The id of the topic or cluster that the marker's offsets are of, where that is not ours; else empty. Offsets of another
+/// one may be the same numbers.
+std::string OtherSource(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline) {
+  const auto known = effective.marker.pipelines.find(pipeline.id);
+  if (known == effective.marker.pipelines.end()) return "";
+  for (const char* key : {"cluster-id", "topic-id"}) {
+    const auto theirs = known->second.source.find(key);
+    const auto ours = pipeline.source.find(key);
+    if (theirs == known->second.source.end() || ours == pipeline.source.end()) continue;
+    if (!theirs->second.empty() && !ours->second.empty() && theirs->second != ours->second) {
+      return fmt::format("{} {}", key, theirs->second);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 PipelineProgress PipelineProgress::After(const ChangeBatch& batch) {
@@ -85,6 +101,7 @@ FenceState CompareToFence(const table::EffectiveMarker& effective, const Pipelin
                           const OffsetRanges& ranges) {
   if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return FenceState::kUnproven;
   if (LacksFirstCommit(effective, pipeline)) return FenceState::kBehind;
+  if (!OtherSource(effective, pipeline).empty()) return FenceState::kBehind;
   bool is_at_start = true;
   bool is_at_end = true;
   for (const auto& [partition, range] : ranges) {
@@ -101,6 +118,9 @@ std::string FenceText(const table::EffectiveMarker& effective, const PipelineIde
                       const OffsetRanges& ranges) {
   if (effective.proof == table::EffectiveMarker::Proof::kUnproven) return "the table's history was expired";
   if (LacksFirstCommit(effective, pipeline)) return "the table knows nothing of " + pipeline.id + " any more";
+  if (const std::string other = OtherSource(effective, pipeline); !other.empty()) {
+    return fmt::format("the table's progress of {} is of {}, this batch is not", pipeline.id, other);
+  }
   for (const auto& [partition, range] : ranges) {
     const int64_t next = NextOf(effective.marker, pipeline.id, partition);
     if (next == range.start) continue;

@@ -57,7 +57,8 @@ enum class FenceState {
 
 /// Compares the effective marker of a base with the ranges of a batch. A partition that the marker does not know stands
 /// at 0; so does a source without partitions. A pipeline with partitions has committed their numbers before it read: where
-/// the marker does not know it, that commit was rolled back (kBehind).
+/// the marker does not know it, that commit was rolled back (kBehind). Nor does the batch begin where the marker is of another
+/// topic or cluster, whatever its numbers (kBehind).
 FenceState CompareToFence(const table::EffectiveMarker& effective, const PipelineIdentity& pipeline,
                           const OffsetRanges& ranges);
 
