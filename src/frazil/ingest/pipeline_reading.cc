@@ -17,7 +17,7 @@ constexpr size_t kCheckEvery = 256;
 /// Foreign commits after which the marker property is written again.
 constexpr int64_t kMaxForeignCommits = 20;
 /// Partitions that had no record are looked at again no sooner.
-constexpr int64_t kLookAtEmptyEveryMs = 1'000;
+constexpr int64_t kLookAtEmptyEveryMs = 5'000;
 
 }  // namespace
 
