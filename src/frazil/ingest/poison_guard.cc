@@ -54,13 +54,11 @@ Status PoisonGuard::Take(const SourceRecord& record, const std::string& why) {
     }
     ++num_dead_letters_;
   }
-  if (count_++ == 0) {
-    first_ = text;
-    Log::Warn("a record cannot be taken: {}", text);
-  }
+  if (count_++ == 0) first_ = text;
   std::string kind = KindOf(why);
   if (!reasons_.contains(kind) && reasons_.size() >= kMaxKinds) kind = "other";
-  ++reasons_[kind];
+  // One of each kind is enough to see what is wrong.
+  if (reasons_[kind]++ == 0) Log::Warn("a record cannot be taken: {}", text);
   return {};
 }
 

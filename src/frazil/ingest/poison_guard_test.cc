@@ -45,6 +45,18 @@ TEST_F(PoisonGuardTest, StopsBeforeTheFirstByDefault) {
   EXPECT_EQ(guard.count(), 0);
 }
 
+TEST_F(PoisonGuardTest, LogsOneOfEachKind) {
+  PoisonGuard guard = Guard(Policy::kSkip, 100);
+  ::testing::internal::CaptureStderr();
+  ASSERT_THAT(guard.Take(At(1), "not JSON: x"), IsOk());
+  ASSERT_THAT(guard.Take(At(2), "not JSON: y"), IsOk());
+  ASSERT_THAT(guard.Take(At(3), "schema id 7 is unknown"), IsOk());
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, ::testing::HasSubstr("partition 2 offset 1 of topic t: not JSON: x"));
+  EXPECT_THAT(said, ::testing::Not(::testing::HasSubstr("offset 2 of")));
+  EXPECT_THAT(said, ::testing::HasSubstr("partition 2 offset 3 of topic t: schema id 7 is unknown"));
+}
+
 TEST_F(PoisonGuardTest, CountsByKindAndKeepsTheFirst) {
   PoisonGuard guard = Guard(Policy::kSkip, 100);
   ASSERT_THAT(guard.Take(At(1), "not JSON: x"), IsOk());
