@@ -158,22 +158,46 @@ IndexVersion::IndexVersion(const IndexVersion& other)
       deletes(other.deletes) {}
 
 Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted) const {
-  return LookUp(sorted, nullptr);
+  return LookUp(sorted, nullptr, nullptr);
 }
 
-Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted,
+Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted, Executor* executor,
                                                  std::optional<uint32_t>* damaged_shard) const {
   FRAZIL_TRY(CheckFollowed(*this));
+  constexpr size_t kMinKeysOfPart = 32'768;
+  // More than threads: some of these may be busy with other things.
+  const size_t max_parts = executor == nullptr ? 1 : 2 * static_cast<size_t>(executor->num_threads());
+  const size_t num_parts = std::clamp<size_t>(sorted.size() / kMinKeysOfPart, 1, max_parts);
+  std::vector<std::vector<KeyHit>> hits(num_parts);
+  std::vector<std::optional<uint32_t>> damaged(num_parts);
+  const Status done = ParallelFor(executor, num_parts, [&](size_t i) -> Status {
+    const size_t begin = sorted.size() * i / num_parts;
+    const size_t end = sorted.size() * (i + 1) / num_parts;
+    FRAZIL_ASSIGN(hits[i], LookUpPart(sorted, begin, end, damaged[i]));
+    return {};
+  });
+  if (!done) {
+    const auto first = std::ranges::find_if(damaged, [](const auto& shard) { return shard.has_value(); });
+    if (damaged_shard != nullptr && first != damaged.end()) *damaged_shard = *first;
+    return tl::unexpected(done.error());
+  }
+  std::vector<KeyHit> all = std::move(hits.front());
+  for (size_t i = 1; i < num_parts; ++i) all.insert(all.end(), hits[i].begin(), hits[i].end());
+  return all;
+}
+
+Result<std::vector<KeyHit>> IndexVersion::LookUpPart(std::span<const Hash96> sorted, size_t begin, size_t end,
+                                                     std::optional<uint32_t>& damaged_shard) const {
   // What is between a run and a hit stays in the processor's caches.
   constexpr size_t kKeysAtATime = 4096;
   const auto num_shards = static_cast<uint32_t>(shards.size());
   EntryResolver resolver(*this);
   HitCollector collector(*this);
-  collector.hits.reserve(sorted.size());
+  collector.hits.reserve(end - begin);
   std::vector<ProbeHit> found;
   std::vector<EntryResolver::Place> places;
-  for (size_t begin = 0; begin < sorted.size();) {
-    const std::span<const Hash96> next = sorted.subspan(begin, std::min(kKeysAtATime, sorted.size() - begin));
+  while (begin < end) {
+    const std::span<const Hash96> next = sorted.subspan(begin, std::min(kKeysAtATime, end - begin));
     const uint32_t shard = ShardOf(next.front(), num_shards);
     const auto keys = next.first(static_cast<size_t>(
         std::partition_point(next.begin(), next.end(),
@@ -181,7 +205,7 @@ Result<std::vector<KeyHit>> IndexVersion::LookUp(std::span<const Hash96> sorted,
         next.begin()));
     found.clear();
     if (Status status = Probe(shards[shard], keys, found); !status) {
-      if (status.error().code() == ErrorCode::kCorruptData && damaged_shard != nullptr) *damaged_shard = shard;
+      if (status.error().code() == ErrorCode::kCorruptData) damaged_shard = shard;
       return tl::unexpected(std::move(status).error());
     }
     FRAZIL_TRY(resolver.Resolve(found, places));

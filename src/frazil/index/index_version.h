@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frazil/base/executor.h"
 #include "frazil/index/file_dictionary.h"
 #include "frazil/index/key_index.h"
 #include "frazil/index/live_deletes.h"
@@ -45,12 +46,17 @@ class IndexVersion : public KeyIndexView {
   const table::ScanPlan& plan() const override;
   const table::FileScanTask* FindTask(const std::string& file_path) const override;
 
-  /// The same; kCorruptData of a run sets `damaged_shard`.
-  Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted, std::optional<uint32_t>* damaged_shard) const;
+  /// The same, large batches on the threads of `executor` (may be null) too; kCorruptData of a run sets `damaged_shard`.
+  Result<std::vector<KeyHit>> LookUp(std::span<const Hash96> sorted, Executor* executor,
+                                     std::optional<uint32_t>* damaged_shard) const;
   /// Positions deleted in a live file; null: none.
   Result<LiveDeletes::Positions> DeletedIn(const FileState& state) const;
 
  private:
+  /// The hits of sorted[begin, end).
+  Result<std::vector<KeyHit>> LookUpPart(std::span<const Hash96> sorted, size_t begin, size_t end,
+                                         std::optional<uint32_t>& damaged_shard) const;
+
   mutable std::once_flag tasks_once_;
   mutable std::unordered_map<std::string_view, const table::FileScanTask*> tasks_;
 };

@@ -96,7 +96,7 @@ class RunKeyIndex : public KeyIndex {
     for (size_t attempt = 0;; ++attempt) {
       const std::shared_ptr<const IndexVersion> version = Current();
       std::optional<uint32_t> damaged_shard;
-      auto hits = version->LookUp(sorted, &damaged_shard);
+      auto hits = version->LookUp(sorted, options_.executor, &damaged_shard);
       if (hits) return KeyHits{.view = version, .hits = *std::move(hits)};
       if (!damaged_shard || !table_ || attempt > version->shards.size()) return tl::unexpected(hits.error());
       current_->SetDamage(*damaged_shard, hits.error().ToString());

@@ -1,3 +1,4 @@
+#include "frazil/base/executor.h"
 #include "frazil/index/key_index_disk_test_support.h"
 #include "frazil/index/row_map_reading.h"
 
@@ -6,6 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 /// What a process that only reads may ask before it follows, and what look-ups take of the memory budget.
 class KeyIndexReadingTest : public KeyIndexForwardingTest {
@@ -96,6 +98,69 @@ TEST_F(KeyIndexReadingTest, DamageIsToldBeforeAnythingIsReadAgain) {
   EXPECT_THAT(FollowIf(*index, false), IsOkAnd(false));
   EXPECT_THAT(cost_.damage, HasSubstr("run-"));
   EXPECT_THAT(notices_, IsEmpty());
+}
+
+// ---- threads
+
+/// Like the keys of 150,000 rows, a tenth of which are deleted, and as many others; ascending.
+class KeyIndexThreadsTest : public KeyIndexReadingTest {
+ protected:
+  static constexpr int64_t kRows = 150'000;
+
+  KeyIndexThreadsTest() {
+    for (int64_t begin = 0; begin < kRows; begin += kRows / 3) {
+      const std::string path = Insert(Range(begin, begin + kRows / 3));
+      std::set<int64_t> dead;
+      for (int64_t position = 0; position < kRows / 3; position += 10) dead.insert(position);
+      table_.Kill(path, dead);
+    }
+    table_.Commit();
+    auto key = CanonicalKey::Make(*table_.schema(), kDiskTestSeed);
+    arrow::Int32Builder builder;
+    for (int32_t id = 0; id < 2 * kRows; ++id) EXPECT_TRUE(builder.Append(id).ok());
+    keys_ = *key->HashRows({*builder.Finish()});
+    std::sort(keys_.begin(), keys_.end());
+  }
+
+  KeyIndexOptions OptionsWithThreads() {
+    KeyIndexOptions options = Options();
+    options.executor = &executor_;
+    return options;
+  }
+  using Hits = std::vector<std::tuple<size_t, std::string, int64_t>>;
+  static Hits Of(const std::vector<KeyHit>& found) {
+    Hits hits;
+    for (const KeyHit& hit : found) hits.emplace_back(hit.key, hit.file_path(), hit.position.value());
+    return hits;
+  }
+
+  Executor executor_{3};
+  std::vector<Hash96> keys_;
+};
+
+TEST_F(KeyIndexThreadsTest, LargeBatchesFindOnAllThreadsWhatOneThreadFinds) {
+  KeyIndexOptions options = OptionsWithThreads();
+  options.directory = "";
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(std::move(options)));
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::vector<KeyHit> expected, index->View()->LookUp(keys_));
+  EXPECT_EQ(static_cast<int64_t>(expected.size()), kRows * 9 / 10);
+  ASSERT_OK_AND_ASSIGN(const KeyHits found, index->LookUp(keys_));
+  EXPECT_TRUE(Of(found.hits) == Of(expected));
+}
+
+TEST_F(KeyIndexThreadsTest, DamageThatOneOfTheThreadsMeetsIsMended) {
+  {
+    ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(OptionsWithThreads()));
+    ASSERT_THAT(Follow(*index), IsOk());
+    ASSERT_THAT(index->Checkpoint(), IsOk());
+  }
+  for (const std::string& run : FilesOf("run-")) DamagePages(run);
+  ASSERT_OK_AND_ASSIGN(const auto index, OpenKeyIndex(OptionsWithThreads()));
+  ASSERT_THAT(Follow(*index), IsOk());
+  ASSERT_OK_AND_ASSIGN(const KeyHits found, index->LookUp(keys_));
+  EXPECT_EQ(static_cast<int64_t>(found.hits.size()), kRows * 9 / 10);
+  EXPECT_THAT(index->status().rebuilt_shards, SizeIs(4));
 }
 
 // ---- memory
