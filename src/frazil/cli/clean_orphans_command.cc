@@ -39,6 +39,7 @@ Result<ExitCode> Run(Context& context, const CleanOrphansCommand& command) {
                    .Add("listed_files_count", result->num_listed)
                    .Add("live_files_count", result->num_live)
                    .Add("not_listed_before_count", result->num_not_asked_for)
+                   .Add("left_files_count", result->num_left_out)
                    .Print(context));
   }
   context.Say(fmt::format("{} orphan files {} beside {} live ones", result->orphans.size(),

@@ -31,7 +31,7 @@ Status PrintSnapshots(Context& context, const std::vector<maintain::ExpiredSnaps
 }
 
 Summary SummaryOf(const table::Table& table, const maintain::ExpireResult& result, bool is_dry_run) {
-  std::map<maintain::FileKind, int64_t> counts = result.removal.CountByKind();
+  std::map<maintain::FileKind, int64_t> counts = result.num_freed;
   using maintain::FileKind;
   Summary summary;
   summary.Add("table", table.name().ToString())
@@ -45,7 +45,9 @@ Summary SummaryOf(const table::Table& table, const maintain::ExpireResult& resul
       .Add("deleted_manifest_files_count", counts[FileKind::kManifest])
       .Add("deleted_manifest_lists_count", counts[FileKind::kManifestList])
       .Add("deleted_statistics_files_count", counts[FileKind::kStatistics])
-      .Add("files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size()));
+      .Add("files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size()))
+      .Add("not_listed_snapshots_and_refs_count", result.num_not_asked_for)
+      .Add("not_listed_files_count", result.num_left_out + result.num_files_taken_out);
   return summary;
 }
 
@@ -64,9 +66,8 @@ Result<ExitCode> Run(Context& context, const ExpireCommand& command) {
   if (!request.yes) FRAZIL_TRY(PrintSnapshots(context, result->snapshots));
   if (request.yes || is_json) FRAZIL_TRY(SummaryOf(table, *result, !request.yes).Print(context));
   if (request.yes) return ExitCode::kOk;
-  const size_t num_files = result->removal.deleted.size();
   context.Say(fmt::format("{} snapshots and {} refs could go, and {} files with them", result->expired.size(),
-                          result->removed_refs.size(), num_files));
+                          result->removed_refs.size(), result->num_freed_files()));
   if (!result->resumed.deleted.empty()) {
     context.Say(
         fmt::format("{} files wait to be deleted that an earlier run had freed", result->resumed.deleted.size()));

@@ -80,8 +80,8 @@ Result<Foreseen> ForeseeDeletion(const std::string& operation, table::Table& tab
     options.dry_run = true;
     FRAZIL_ASSIGN(const auto result, maintain::ExpireSnapshots(table, options, session.context()));
     foreseen.count = static_cast<int64_t>(result.expired.size());
-    foreseen.plan =
-        fmt::format("expire {} snapshots and delete {} files", result.expired.size(), result.removal.deleted.size());
+    foreseen.plan = fmt::format("expire {} snapshots and delete {} files", result.expired.size(),
+                                result.num_freed_files() + result.num_left_out);
   } else {
     maintain::OrphanOptions options;
     options.dry_run = true;
@@ -154,12 +154,13 @@ Result<Step> Expire(Context& context, MaintenanceSession& session, table::Table&
   const ExpiryRequest request{.yes = true};
   FRAZIL_ASSIGN(const auto shown, ReadShown(list, request));
   FRAZIL_ASSIGN(const auto result, ExpireSnapshots(context, session, table, request, shown));
-  const auto num_files = static_cast<int64_t>(result.removal.deleted.size());
+  const int64_t num_files = result.num_freed_files();
   const auto num_snapshots = static_cast<int64_t>(result.expired.size());
   return Step{.text = fmt::format("expired {} snapshots and deleted {} files", num_snapshots, num_files),
               .numbers = {{"expired_snapshots_count", num_snapshots},
                           {"deleted_files_count", num_files},
-                          {"files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size())}},
+                          {"files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size())},
+                          {"not_listed_files_count", result.num_files_taken_out}},
               .error = {}};
 }
 
@@ -171,7 +172,7 @@ Result<Step> Clean(Context& context, MaintenanceSession& session, table::Table& 
   FRAZIL_ASSIGN(const auto result, CleanOrphans(context, session, table, request, shown));
   const auto num_files = static_cast<int64_t>(result.orphans.size());
   return Step{.text = fmt::format("deleted {} orphan files", num_files),
-              .numbers = {{"deleted_files_count", num_files}},
+              .numbers = {{"deleted_files_count", num_files}, {"left_files_count", result.num_left_out}},
               .error = {}};
 }
 

@@ -45,6 +45,21 @@ Result<maintain::ExpireOptions> OptionsOf(const ExpiryRequest& request, const st
   return options;
 }
 
+/// What would go, the oldest snapshots only if there is no memory to list the files of all: `--yes` deletes what was listed.
+Result<maintain::ExpireResult> FindExpired(table::Table& table, maintain::ExpireOptions options,
+                                           table::ProcedureContext context) {
+  for (;;) {
+    FRAZIL_ASSIGN(maintain::ExpireResult result, maintain::ExpireSnapshots(table, options, context));
+    const auto num_tried = static_cast<std::ptrdiff_t>(result.expired.size()) / 2;
+    if (result.num_left_out == 0 || num_tried == 0) return result;
+    options.only = maintain::ExpiryScope{
+        .snapshots = {result.expired.begin(), result.expired.begin() + num_tried},
+        .refs = {result.removed_refs.begin(), result.removed_refs.end()},
+    };
+    context.on_notice = nullptr;  // it has told its notices
+  }
+}
+
 }  // namespace
 
 ShownConditions ExpiryRequest::Conditions() const {
@@ -63,12 +78,25 @@ ShownConditions ExpiryRequest::Conditions() const {
 Result<maintain::ExpireResult> ExpireSnapshots(Context& context, MaintenanceSession& session, table::Table& table,
                                                const ExpiryRequest& request, const std::optional<ShownExpiry>& shown) {
   FRAZIL_ASSIGN(const maintain::ExpireOptions options, OptionsOf(request, shown));
-  FRAZIL_ASSIGN(maintain::ExpireResult result, maintain::ExpireSnapshots(table, options, session.context()));
+  auto done = options.dry_run ? FindExpired(table, options, session.context())
+                              : maintain::ExpireSnapshots(table, options, session.context());
+  FRAZIL_TRY(done);
+  maintain::ExpireResult result = *std::move(done);
   session.EndProgress();
   const ExpiryList list(session.context().state_directory, *table.metadata());
   if (options.dry_run) {
     // An empty list too: then nothing was seen, and nothing goes.
     FRAZIL_TRY(list.Write(request.Conditions(), options.older_than_ms, result));
+    if (result.num_not_asked_for > 0) {
+      context.Say(fmt::format("{} more could go than there is memory to list: list them when these are gone",
+                              result.num_not_asked_for));
+    }
+    if (result.num_left_out > 0) {
+      context.Say(
+          fmt::format("{} more files are freed than there is memory to list: --yes leaves them as orphans for "
+                      "clean-orphans; raise --memory-limit, or expire without listing first",
+                      result.num_left_out));
+    }
     return result;
   }
   FRAZIL_TRY(list.Forget());
@@ -76,8 +104,10 @@ Result<maintain::ExpireResult> ExpireSnapshots(Context& context, MaintenanceSess
     context.Say(fmt::format("{} more could go since the list was made: list them again", result.num_not_asked_for));
   }
   if (result.num_files_taken_out > 0) {
-    context.Say(fmt::format("{} files that only expired snapshots needed were not in the list and stay, as orphans",
-                            result.num_files_taken_out));
+    context.Say(
+        fmt::format("{} files that only expired snapshots needed were not in the list and stay, as orphans: "
+                    "clean-orphans finds them",
+                    result.num_files_taken_out));
   }
   return result;
 }

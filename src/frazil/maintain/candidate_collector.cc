@@ -1,6 +1,7 @@
 #include "frazil/maintain/candidate_collector.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace frazil::maintain {
 namespace {
@@ -28,7 +29,7 @@ bool CandidateCollector::HasRoomFor(int64_t bytes) {
   return bytes <= wish && collected_.room.Resize(wish).has_value();
 }
 
-void CandidateCollector::Add(RemovalCandidate candidate) {
+bool CandidateCollector::Add(RemovalCandidate candidate) {
   // Snapshots share files: what was found again and again takes no room.
   if (collected_.files.size() >= settles_at_) {
     Settle();
@@ -42,12 +43,13 @@ void CandidateCollector::Add(RemovalCandidate candidate) {
     const auto known =
         std::lower_bound(collected_.files.begin(), settled_end, candidate.path,
                          [](const RemovalCandidate& file, const std::string& path) { return file.path < path; });
-    if (known != settled_end && known->path == candidate.path) return;
+    if (known != settled_end && known->path == candidate.path) return true;
     ++collected_.num_left_out;
-    return;
+    return false;
   }
   bytes_ += bytes;
   collected_.files.push_back(std::move(candidate));
+  return true;
 }
 
 void CandidateCollector::Settle() {
@@ -61,6 +63,14 @@ void CandidateCollector::Settle() {
   num_settled_ = files.size();
   bytes_ = 0;
   for (const RemovalCandidate& file : files) bytes_ += BytesOf(file);
+}
+
+std::vector<RemovalCandidate> CandidateCollector::TakeFiles() {
+  Settle();
+  num_settled_ = 0;
+  bytes_ = 0;
+  settles_at_ = kFirstSettle;
+  return std::exchange(collected_.files, {});
 }
 
 CollectedCandidates CandidateCollector::Take() && {

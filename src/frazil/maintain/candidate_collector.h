@@ -23,8 +23,10 @@ class CandidateCollector {
   /// `budget` null: no limit.
   explicit CandidateCollector(MemoryBudget* budget);
 
-  /// Of one that is found again the first reason counts.
-  void Add(RemovalCandidate candidate);
+  /// Of one that is found again the first reason counts. False: there is no room for it, so that it is counted only.
+  bool Add(RemovalCandidate candidate);
+  /// The files so far. Their room stays for those that come next, which may be the same ones.
+  std::vector<RemovalCandidate> TakeFiles();
   CollectedCandidates Take() &&;
 
  private:

@@ -1,5 +1,7 @@
 #include "frazil/maintain/candidate_collector.h"
 
+#include <set>
+
 #include "frazil/base/test_support.h"
 
 namespace frazil::maintain {
@@ -33,6 +35,29 @@ TEST(CandidateCollector, CountsWhatMemoryHasNoRoomFor) {
     EXPECT_EQ(static_cast<int64_t>(collected.files.size()) + collected.num_left_out, 10'000);
     EXPECT_EQ(budget.used_bytes(), collected.room.bytes());
     EXPECT_LE(budget.peak_bytes(), budget.limit_bytes() / 4);
+  }
+  EXPECT_EQ(budget.used_bytes(), 0);
+}
+
+TEST(CandidateCollector, WhatIsTakenMakesRoom) {
+  MemoryBudget budget(int64_t{1} << 20);
+  {
+    CandidateCollector collector(&budget);
+    std::set<std::string> taken;
+    int num_taken = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      if (!collector.Add(File(i, "x"))) {
+        for (const RemovalCandidate& file : collector.TakeFiles()) taken.insert(file.path);
+        ++num_taken;
+        ASSERT_TRUE(collector.Add(File(i, "x")));
+      }
+    }
+    for (const RemovalCandidate& file : collector.TakeFiles()) taken.insert(file.path);
+    EXPECT_EQ(taken.size(), 10'000U);
+    EXPECT_GT(num_taken, 4);
+    EXPECT_TRUE(collector.TakeFiles().empty());
+    EXPECT_LE(budget.peak_bytes(), budget.limit_bytes() / 4);
+    EXPECT_GT(budget.peak_bytes(), 0);
   }
   EXPECT_EQ(budget.used_bytes(), 0);
 }

@@ -1,11 +1,14 @@
 #include "frazil/maintain/expire_snapshots.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <unordered_set>
 
 #include "frazil/maintain/candidate_collector.h"
+#include "frazil/maintain/freed_lists.h"
 #include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/procedure_definition.h"
 #include "frazil/maintain/run_history.h"
@@ -52,8 +55,10 @@ std::vector<const spec::Snapshot*> Retained(const ExpiryPlan& plan) {
 
 std::string FreedBy(spec::SnapshotId id) { return fmt::format("freed by the expiry of snapshot {}", id); }
 
-/// Files that expired snapshots need and nobody else. What cannot be read of an expired snapshot stays, with a notice.
-Result<CollectedCandidates> FreedFiles(const ExpiryPlan& plan, FileSet& live, const table::ProcedureContext& context) {
+/// Tells the files that expired snapshots need and nobody else, some more than once. What cannot be read of an expired snapshot
+/// stays, with a notice.
+Status FreedFiles(const ExpiryPlan& plan, FileSet& live, const table::ProcedureContext& context,
+                  const std::function<Status(RemovalCandidate file)>& take_freed) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
   ReachableWalk retained(plan.base);
   const TakeFile keep = [&](const std::string& path, FileKind) { return live.Add(path); };
@@ -62,24 +67,24 @@ Result<CollectedCandidates> FreedFiles(const ExpiryPlan& plan, FileSet& live, co
   FRAZIL_TRY(WalkStatistics(metadata, [&](spec::SnapshotId id, const std::string& path) {
     return expired.contains(id) ? Status() : live.Add(path);
   }));
-  CandidateCollector freed(context.budget);
   ReachableWalk walk(plan.base);
   walk.Skip(retained.manifests());
   for (const spec::SnapshotId id : plan.retention.expired) {
     FRAZIL_TRY(CheckStop(context));
     const std::string reason = FreedBy(id);
+    Status taken;
     const TakeFile take = [&](const std::string& path, FileKind kind) -> Status {
-      if (!live.Contains(path)) freed.Add({path, kind, reason});
-      return {};
+      if (!live.Contains(path)) taken = take_freed({path, kind, reason});
+      return taken;
     };
-    if (const Status walked = walk.Walk(metadata, *metadata.FindSnapshot(id), take); !walked) {
-      Notice(context, fmt::format("files of snapshot {} stay: {}", id, walked.error().ToString()));
-    }
+    const Status walked = walk.Walk(metadata, *metadata.FindSnapshot(id), take);
+    FRAZIL_TRY(taken);
+    if (!walked) Notice(context, fmt::format("files of snapshot {} stay: {}", id, walked.error().ToString()));
     FRAZIL_TRY(WalkStatistics(metadata, [&](spec::SnapshotId of, const std::string& path) {
       return of == id ? take(path, FileKind::kStatistics) : Status();
     }));
   }
-  return std::move(freed).Take();
+  return {};
 }
 
 /// The newest schema that holds a field; the current one first. Null: none does.
@@ -181,11 +186,9 @@ Result<int64_t> TimeForLists(const table::Table& table) {
 }
 
 /// Why each snapshot goes, and with how many files.
-std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::vector<RemovalCandidate>& freed,
+std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::map<std::string, int64_t>& num_by_reason,
                                      const ExpireOptions& options) {
   const spec::TableMetadata& metadata = *plan.base.metadata();
-  std::map<std::string, int64_t> num_files;
-  for (const RemovalCandidate& file : freed) ++num_files[file.reason];
   std::set<spec::SnapshotId> on_branches;
   for (const auto& [name, ref] : metadata.refs) {
     if (ref.type != spec::RefType::kBranch) continue;
@@ -197,11 +200,11 @@ std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::vector<R
   for (const spec::SnapshotId id : plan.retention.expired) {
     const spec::Snapshot& snapshot = *metadata.FindSnapshot(id);
     const bool is_named = std::count(options.snapshot_ids.begin(), options.snapshot_ids.end(), id) > 0;
-    const auto files = num_files.find(FreedBy(id));
+    const auto files = num_by_reason.find(FreedBy(id));
     snapshots.push_back({.id = id,
                          .timestamp_ms = snapshot.timestamp_ms,
                          .operation = std::string(snapshot.operation ? spec::OperationName(*snapshot.operation) : ""),
-                         .num_files = files == num_files.end() ? 0 : files->second,
+                         .num_files = files == num_by_reason.end() ? 0 : files->second,
                          .reason = is_named                    ? "named by its id"
                                    : !on_branches.contains(id) ? "old enough, and no branch leads to it"
                                                                : "old enough, and not among the newest that are kept"});
@@ -209,97 +212,157 @@ std::vector<ExpiredSnapshot> Explain(const ExpiryPlan& plan, const std::vector<R
   return snapshots;
 }
 
-Status Expire(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context,
-              ExpireResult& result) {
-  FRAZIL_TRY(table.Refresh());
-  if (!table.metadata()->BoolProperty(kGcEnabled, true)) {
+/// One run.
+class Expiry {
+ public:
+  Expiry(table::Table& table, const ExpireOptions& options, const table::ProcedureContext& context,
+         ExpireResult& result)
+      : table_(table), options_(options), context_(context), clock_(ClockOf(context)), result_(result) {}
+
+  /// Says what would go.
+  Status Show() {
+    FRAZIL_TRY(Begin());
+    FRAZIL_ASSIGN(plan_, Plan(table_, options_, clock_.NowMs()));
+    FileSet live(Room());
+    CandidateCollector collector(context_.budget);
+    FRAZIL_TRY(FreedFiles(*plan_, live, context_, [&](RemovalCandidate file) -> Status {
+      collector.Add(std::move(file));
+      return {};
+    }));
+    CollectedCandidates collected = std::move(collector).Take();
+    std::map<std::string, int64_t> num_by_reason;
+    for (const RemovalCandidate& file : collected.files) ++num_by_reason[file.reason];
+    Report(num_by_reason);
+    result_.num_left_out = collected.num_left_out;
+    result_.room = std::move(collected.room);
+    result_.freed = std::move(collected.files);
+    for (const RemovalCandidate& file : result_.freed) ++result_.num_freed[file.kind];
+    FileRemoval files(table_, RemovalOperation::kExpire, FileSet(), 0, context_, options_.pace);
+    FRAZIL_ASSIGN(result_.resumed.deleted, files.Unfinished());
+    return {};
+  }
+
+  Status Run(RunRecorder& recorder) {
+    FRAZIL_TRY(Begin());
+    // The last change is the one that was committed.
+    if (Status committed = table::CommitMetadata(
+            table_, [this](const spec::TableMetadata&) { return Change(); }, clock_);
+        !committed) {
+      if (lists_ && committed.error().code() != ErrorCode::kCommitUnknown) lists_->Drop();
+      return committed;
+    }
+    Report(lists_->num_by_reason());
+    result_.num_files_taken_out = lists_->num_taken_out();
+    const std::vector<std::string>& lists = lists_->paths();
+    FRAZIL_ASSIGN(const int64_t store_now_ms,
+                  lists.empty() ? TimeForLists(table_) : StoreTimeMs(*table_.io(), lists.front()));
+    FileRemoval files(table_, RemovalOperation::kExpire, *std::move(live_), store_now_ms, context_, options_.pace);
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const Status deleted = DeleteListed(files, lists[i], recorder);
+      if (!deleted && i + 1 < lists.size()) {
+        Notice(context_, fmt::format("{} more lists of freed files are left to the run after the next hour",
+                                     lists.size() - i - 1));
+      }
+      FRAZIL_TRY(deleted);
+    }
+    lists_.reset();  // their room
+    return files.Resume(result_.resumed, options_.only_files);
+  }
+
+ private:
+  SetRoom Room() const { return {.budget = context_.budget, .temp_directory = context_.temp_directory}; }
+
+  Status Begin() {
+    FRAZIL_TRY(table_.Refresh());
+    if (table_.metadata()->BoolProperty(kGcEnabled, true)) return {};
     return Fail(ErrorCode::kInvalidArgument,
                 "Cannot expire snapshots: GC is disabled (deleting files may corrupt other tables)");
   }
-  Clock& clock = ClockOf(context);
-  std::optional<ExpiryPlan> plan;
-  CollectedCandidates collected;
-  std::vector<RemovalCandidate>& freed = collected.files;
-  std::optional<FileSet> live;
-  std::string list;
-  // Called once per attempt: the last plan is the one that was committed.
-  const auto make = [&](const spec::TableMetadata&) -> Result<table::MetadataChange> {
+
+  /// What an attempt commits, with the lists of what it frees.
+  Result<table::MetadataChange> Change() {
     for (int tries = 0; tries < kMaxPlans; ++tries) {
-      FRAZIL_ASSIGN(plan, Plan(table, options, clock.NowMs()));
-      collected = {};
-      live.emplace(SetRoom{.budget = context.budget, .temp_directory = context.temp_directory});
-      FRAZIL_ASSIGN(collected, FreedFiles(*plan, *live, context));
-      if (options.dry_run) return table::MetadataChange();
-      FRAZIL_ASSIGN(table::MetadataChange change, ChangeFor(*plan, options));
-      if (!list.empty()) FRAZIL_TRY(table.io()->Delete({std::exchange(list, "")}));
-      if (options.only_files) {
-        result.num_files_taken_out = static_cast<int64_t>(std::erase_if(
-            freed, [&](const RemovalCandidate& file) { return !options.only_files->contains(file.path); }));
-      }
-      if (!freed.empty()) {
-        // Before the commit: afterwards nothing else remembers these files.
-        FRAZIL_ASSIGN(list, RemovalList::Write(*table.io(), *table.metadata(), "expire", freed));
-      }
+      if (lists_) lists_->Drop();
+      FRAZIL_ASSIGN(plan_, Plan(table_, options_, clock_.NowMs()));
+      lists_.reset();
+      live_.emplace(Room());
+      lists_.emplace(plan_->base, Room(), options_.only_files);
+      FRAZIL_TRY(
+          FreedFiles(*plan_, *live_, context_, [this](RemovalCandidate file) { return lists_->Add(std::move(file)); }));
+      FRAZIL_TRY(lists_->Finish());
+      FRAZIL_ASSIGN(table::MetadataChange change, ChangeFor(*plan_, options_));
       // Not every catalog can require the retention of a ref, and reading manifests takes its time.
-      FRAZIL_TRY(table.Refresh());
-      if (table.metadata()->refs == plan->base.metadata()->refs) return change;
+      FRAZIL_TRY(table_.Refresh());
+      if (table_.metadata()->refs == plan_->base.metadata()->refs) return change;
     }
     return tl::unexpected(
         Error(ErrorCode::kCommitConflict,
               fmt::format("branches or tags changed each of the {} times that the expiry was planned: {}", kMaxPlans,
-                          table.name().ToString()))
+                          table_.name().ToString()))
             .WithHint("run it again"));
-  };
-  if (Status committed = table::CommitMetadata(table, make, clock); !committed) {
-    if (!list.empty() && committed.error().code() != ErrorCode::kCommitUnknown) {
-      static_cast<void>(table.io()->Delete({list}));  // best effort: a list that stays is checked before it is used
+  }
+
+  void Report(const std::map<std::string, int64_t>& num_by_reason) {
+    result_.expired = plan_->retention.expired;
+    result_.snapshots = Explain(*plan_, num_by_reason, options_);
+    result_.removed_refs = plan_->retention.removed_refs;
+    result_.num_not_asked_for = plan_->retention.num_out_of_scope;
+    for (const spec::SnapshotId id : plan_->retention.kept_pins) {
+      result_.kept.push_back(fmt::format("snapshot {} is kept: it is {}", id, plan_->pins.snapshots.at(id)));
+      Notice(context_, result_.kept.back());
     }
-    return tl::unexpected(std::move(committed).error());
   }
-  result.expired = plan->retention.expired;
-  result.snapshots = Explain(*plan, freed, options);
-  result.removed_refs = plan->retention.removed_refs;
-  result.num_not_asked_for = plan->retention.num_out_of_scope;
-  for (const spec::SnapshotId id : plan->retention.kept_pins) {
-    result.kept.push_back(fmt::format("snapshot {} is kept: it is {}", id, plan->pins.snapshots.at(id)));
-    Notice(context, result.kept.back());
+
+  /// Deletes what one of the lists names; the next one has its memory then.
+  Status DeleteListed(FileRemoval& files, const std::string& list, RunRecorder& recorder) {
+    auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list);
+    if (!candidates && candidates.error().code() == ErrorCode::kNotFound) {
+      Notice(context_,
+             "another run has ended a list of what was to be deleted; what it took for live stays as "
+             "orphans: " +
+                 list);
+      return {};
+    }
+    FRAZIL_TRY(candidates);
+    RemovalResult removal;
+    const Status done = files.Remove(list, *std::move(candidates), removal);
+    for (const auto& [kind, count] : removal.CountByKind()) result_.num_freed[kind] += count;
+    recorder.RecordDeleted(removal.deleted);
+    return done;
   }
-  if (collected.num_left_out > 0) {
-    Notice(context, fmt::format("{} more files are freed than there is memory for: they stay as orphans; expire fewer "
-                                "snapshots at a time, or raise --memory-limit",
-                                collected.num_left_out));
-  }
-  result.room = std::move(collected.room);
-  if (options.dry_run) {
-    result.removal.deleted = std::move(freed);
-    FileRemoval files(table, RemovalOperation::kExpire, FileSet(), 0, context, options.pace);
-    FRAZIL_ASSIGN(result.resumed.deleted, files.Unfinished());
-    return {};
-  }
-  const bool frees = !freed.empty();
-  FRAZIL_ASSIGN(const int64_t store_now_ms, !frees ? TimeForLists(table) : StoreTimeMs(*table.io(), list));
-  FileRemoval files(table, RemovalOperation::kExpire, *std::move(live), store_now_ms, context, options.pace);
-  if (frees) FRAZIL_TRY(files.Remove(list, std::move(freed), result.removal));
-  return files.Resume(result.resumed, options.only_files);
-}
+
+  table::Table& table_;
+  const ExpireOptions& options_;
+  const table::ProcedureContext& context_;
+  Clock& clock_;
+  ExpireResult& result_;
+  std::optional<ExpiryPlan> plan_;
+  std::optional<FileSet> live_;
+  std::optional<FreedLists> lists_;  ///< of the files that plan_ frees
+};
 
 }  // namespace
+
+int64_t ExpireResult::num_freed_files() const {
+  return std::accumulate(num_freed.begin(), num_freed.end(), int64_t{0},
+                         [](int64_t sum, const auto& kind) { return sum + kind.second; });
+}
 
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,
                                      const table::ProcedureContext& context) {
   ExpireResult result;
+  Expiry expiry(table, options, context, result);
   if (options.dry_run) {
-    FRAZIL_TRY(Expire(table, options, context, result));
+    FRAZIL_TRY(expiry.Show());
     return result;
   }
   RunRecorder recorder(context, table, "expire_snapshots");
   if (options.only) recorder.Predict({{"snapshots", static_cast<int64_t>(options.only->snapshots.size())}});
   if (options.only_files) recorder.Predict({{"files", static_cast<int64_t>(options.only_files->size())}});
-  const Status done = Expire(table, options, context, result);
+  const Status done = expiry.Run(recorder);
   recorder.Measure({{"snapshots", static_cast<int64_t>(result.expired.size())},
-                    {"files", static_cast<int64_t>(result.removal.deleted.size())},
+                    {"files", result.num_freed_files()},
                     {"files_of_earlier_runs", static_cast<int64_t>(result.resumed.deleted.size())}});
-  recorder.Deleted(result.removal.deleted);
   recorder.Deleted(result.resumed.deleted);
   recorder.Finish(done ? "ok" : done.error().ToString());
   FRAZIL_TRY(done);
@@ -343,7 +406,7 @@ ProcedureDefinition ExpireSnapshotsDefinition() {
     FRAZIL_ASSIGN(options.pace, PaceOf(arguments));
     FRAZIL_ASSIGN(table::Table table, OpenTable(context, arguments.RequiredText("table")));
     FRAZIL_ASSIGN(const ExpireResult result, ExpireSnapshots(table, options, context));
-    std::map<FileKind, int64_t> counts = result.removal.CountByKind();
+    std::map<FileKind, int64_t> counts = result.num_freed;
     return std::vector<table::ProcedureRow>{{counts[FileKind::kDataFile], counts[FileKind::kPositionDeletes],
                                              counts[FileKind::kEqualityDeletes], counts[FileKind::kManifest],
                                              counts[FileKind::kManifestList], counts[FileKind::kStatistics]}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -39,12 +40,17 @@ struct ExpireResult {
   std::vector<spec::SnapshotId> expired;
   std::vector<ExpiredSnapshot> snapshots;  ///< the same, in the same order
   std::vector<std::string> removed_refs;
-  std::vector<std::string> kept;    ///< snapshots kept for their markers, with the reason
-  RemovalResult removal;            ///< of a dry run: what would be deleted
-  MemoryBudget::Reservation room;   ///< of that list
-  RemovalResult resumed;            ///< what earlier runs had left; of a dry run: what they have left
-  int64_t num_files_taken_out = 0;  ///< freed, and not in options.only_files
-  int64_t num_not_asked_for = 0;    ///< snapshots and refs that could go too, and options.only does not name
+  std::vector<std::string> kept;  ///< snapshots kept for their markers, with the reason
+  /// Files that were deleted for them; of a dry run: that would be, of `freed`.
+  std::map<FileKind, int64_t> num_freed;
+  std::vector<RemovalCandidate> freed;  ///< of a dry run: what would be deleted, as much as there is memory to show
+  MemoryBudget::Reservation room;       ///< of it
+  int64_t num_left_out = 0;             ///< of a dry run: files besides; one may count twice
+  RemovalResult resumed;                ///< what earlier runs had left; of a dry run: what they have left
+  int64_t num_files_taken_out = 0;      ///< freed, and not in options.only_files
+  int64_t num_not_asked_for = 0;        ///< snapshots and refs that could go too, and options.only does not name
+
+  int64_t num_freed_files() const;  ///< of all kinds
 };
 
 /// Expires snapshots and deletes the files that only they needed (spec section 9.4), by exact reachability over every
@@ -55,8 +61,8 @@ struct ExpireResult {
 /// a marker of Flink and of Kafka Connect, without which a restarted writer writes its rows twice. The property
 /// `frazil.markers.<branch>` is written anew.
 ///
-/// Memory is bounded: what is live spills; of the freed files as many are deleted as there is room to list, the others stay
-/// as orphans, with a notice.
+/// Memory is bounded: what is live spills, and freed files are listed and deleted as many at a time as there is room for. A dry
+/// run shows as many, and counts the others.
 ///
 /// Unknown outcome of the commit: nothing is deleted (kCommitUnknown). kInvalidArgument when `gc.enabled` is false.
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,

@@ -108,10 +108,10 @@ class OrphanRun {
     TakeFound();
     result_.num_live = live_.Count();
     FRAZIL_TRY(CheckBreaker());
-    if (num_left_out_ > 0) {
+    if (result_.num_left_out > 0) {
       Notice(context_, fmt::format("{} more are orphans than there is memory for: run it again for them, or raise "
                                    "--memory-limit",
-                                   num_left_out_));
+                                   result_.num_left_out));
     }
     if (options_.dry_run) {
       result_.orphans = std::move(found_);
@@ -219,7 +219,7 @@ class OrphanRun {
   void TakeFound() {
     CollectedCandidates collected = std::move(collector_).Take();
     found_ = std::move(collected.files);
-    num_left_out_ = collected.num_left_out;
+    result_.num_left_out = collected.num_left_out;
     result_.room = std::move(collected.room);
     std::erase_if(found_, [this](const RemovalCandidate& file) { return IsKept(PlaceOf(file.path)); });
   }
@@ -255,7 +255,7 @@ class OrphanRun {
 
   Status CheckBreaker() const {
     const double limit = options_.max_orphan_ratio * static_cast<double>(result_.num_live);
-    const int64_t num_found = static_cast<int64_t>(found_.size()) + num_left_out_;
+    const int64_t num_found = static_cast<int64_t>(found_.size()) + result_.num_left_out;
     if (num_found <= kBreakerMinOrphans || static_cast<double>(num_found) <= limit) return {};
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(kMaxNamesInMessage, found_.size()); ++i) {
@@ -282,7 +282,6 @@ class OrphanRun {
   std::string other_name_;  ///< the table's metadata file as it was listed, if that is not how the table calls it
   CandidateCollector collector_;
   std::vector<RemovalCandidate> found_;
-  int64_t num_left_out_ = 0;
   OrphanResult result_;
 };
 

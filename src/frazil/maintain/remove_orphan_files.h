@@ -40,6 +40,7 @@ struct OrphanResult {
   int64_t older_than_ms = 0;              ///< by the store's clock: what was not changed since is old enough
   int64_t orphan_bytes = 0;               ///< of all that were found
   int64_t num_not_asked_for = 0;          ///< orphans that options.only does not name
+  int64_t num_left_out = 0;               ///< orphans that there was no memory for: the next run finds them
   int64_t num_listed = 0;
   int64_t num_live = 0;
 };

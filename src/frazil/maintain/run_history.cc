@@ -41,9 +41,29 @@ Status RunHistory::Begin(const RunRecord& run) {
   return {};
 }
 
-Status RunHistory::End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted) {
+Status RunHistory::InOneTransaction(const std::function<Status()>& change) {
   FRAZIL_TRY(database_.BeginImmediate());
-  const auto add_all = [&]() -> Status {
+  if (Status changed = change(); !changed) {
+    database_.Rollback();
+    return changed;
+  }
+  return database_.Commit();
+}
+
+Status RunHistory::InsertDeleted(const std::string& run_id, std::span<const RemovalCandidate> files) {
+  for (const RemovalCandidate& file : files) {
+    FRAZIL_TRY(database_.Update("INSERT INTO deleted_files VALUES (?, ?, ?, ?)",
+                                {run_id, file.path, std::string(FileKindName(file.kind)), file.reason}));
+  }
+  return {};
+}
+
+Status RunHistory::AddDeleted(const std::string& run_id, std::span<const RemovalCandidate> files) {
+  return InOneTransaction([&] { return InsertDeleted(run_id, files); });
+}
+
+Status RunHistory::End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted) {
+  return InOneTransaction([&]() -> Status {
     FRAZIL_TRY(database_.Update(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET duration_ms = excluded.duration_ms, "
         "outcome = excluded.outcome",
@@ -54,21 +74,9 @@ Status RunHistory::End(const RunRecord& run, std::span<const std::span<const Rem
                                     {run.id, is_prediction ? "1" : "0", name, std::to_string(number)}));
       }
     }
-    const auto add_deleted = [&](std::span<const RemovalCandidate> files) -> Status {
-      for (const RemovalCandidate& file : files) {
-        FRAZIL_TRY(database_.Update("INSERT INTO deleted_files VALUES (?, ?, ?, ?)",
-                                    {run.id, file.path, std::string(FileKindName(file.kind)), file.reason}));
-      }
-      return {};
-    };
-    for (const std::span<const RemovalCandidate>& files : deleted) FRAZIL_TRY(add_deleted(files));
-    return add_deleted(run.deleted);
-  };
-  if (Status added = add_all(); !added) {
-    database_.Rollback();
-    return added;
-  }
-  return database_.Commit();
+    for (const std::span<const RemovalCandidate>& files : deleted) FRAZIL_TRY(InsertDeleted(run.id, files));
+    return InsertDeleted(run.id, run.deleted);
+  });
 }
 
 Result<std::vector<RunRecord>> RunHistory::Latest(int64_t max_runs) {
@@ -113,6 +121,11 @@ RunRecorder::RunRecorder(const table::ProcedureContext& context, const table::Ta
   run_.started_at_ms = ClockOf(context).NowMs();
   run_.outcome = kRunning + std::to_string(getpid());
   Write([this](RunHistory& history) { return history.Begin(run_); });
+}
+
+void RunRecorder::RecordDeleted(std::span<const RemovalCandidate> files) {
+  if (files.empty()) return;
+  Write([&](RunHistory& history) { return history.AddDeleted(run_.id, files); });
 }
 
 void RunRecorder::Finish(const std::string& outcome) {

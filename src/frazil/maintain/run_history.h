@@ -40,6 +40,8 @@ class RunHistory {
   /// What has become of it; a run that was never begun is added.
   /// `deleted`: besides those that the record holds.
   Status End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted = {});
+  /// Files that a run which goes on has deleted.
+  Status AddDeleted(const std::string& run_id, std::span<const RemovalCandidate> files);
   /// Newest first, without the files they deleted.
   Result<std::vector<RunRecord>> Latest(int64_t max_runs);
   /// Files that a run deleted. kNotFound: there is no such run.
@@ -47,6 +49,9 @@ class RunHistory {
 
  private:
   explicit RunHistory(catalog::SqliteDatabase database) : database_(std::move(database)) {}
+  /// All that `change` writes, or nothing of it.
+  Status InOneTransaction(const std::function<Status()>& change);
+  Status InsertDeleted(const std::string& run_id, std::span<const RemovalCandidate> files);
 
   catalog::SqliteDatabase database_;
 };
@@ -64,6 +69,8 @@ class RunRecorder {
   void Measure(std::map<std::string, int64_t> numbers) { run_.measured = std::move(numbers); }
   /// `files` stay where they are until Finish(): they may be many.
   void Deleted(std::span<const RemovalCandidate> files) { deleted_.push_back(files); }
+  /// Writes them at once, and the run goes on: more files than have room at a time.
+  void RecordDeleted(std::span<const RemovalCandidate> files);
   void Finish(const std::string& outcome);
   /// By how it ended.
   template <typename T>
