@@ -56,8 +56,8 @@ Status CheckAge(const OrphanRequest& request, const std::optional<ShownOrphans>&
   return tl::unexpected(
       Error(ErrorCode::kInvalidArgument,
             fmt::format("orphans younger than 24 hours are not deleted: --older-than {}", older_than))
-          .WithHint("younger files may belong to a commit that is under way; --force deletes them all "
-                    "the same"));
+          .WithHint("younger files may belong to a commit that is under way; clean-orphans --yes --force "
+                    "deletes them all the same"));
 }
 
 Result<maintain::OrphanResult> CleanOrphans(Context& context, MaintenanceSession& session, table::Table& table,
