@@ -164,6 +164,16 @@ def test_orphans_younger_than_a_day_go_by_force_only(events):
     assert {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} == kept
 
 
+def test_a_day_is_old_enough(events):
+    old, young = orphan(events, "old.parquet", days=2), orphan(events, "young.parquet", days=0.9)
+    events.run("clean-orphans", TABLE, "--older-than", "24h", "--yes")
+    assert not old.exists() and young.exists()
+    old = orphan(events, "older.parquet", days=2)
+    assert "--yes deletes these" in events.run("clean-orphans", TABLE, "--older-than", "24h").stderr
+    events.run("clean-orphans", TABLE, "--yes")
+    assert not old.exists() and young.exists()
+
+
 def test_a_view_of_files_stands_for_a_listing(events):
     """As Spark's file_list_view: the view's word counts for what is there and how old it is."""
     listed, unlisted = orphan(events), orphan(events, "unlisted.parquet")

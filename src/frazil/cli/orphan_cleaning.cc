@@ -2,6 +2,7 @@
 
 #include "frazil/base/number_text.h"
 #include "frazil/cli/moment_text.h"
+#include "frazil/cli/units.h"
 
 namespace frazil::cli {
 namespace {
@@ -25,11 +26,22 @@ Result<maintain::OrphanOptions> OptionsOf(const OrphanRequest& request, const st
     options.location = TextOf(shown->conditions, kLocation);
     if (ratio.empty()) ratio = TextOf(shown->conditions, kMaxOrphanRatio);
     options.older_than_ms = shown->older_than_ms;
+  } else if (const auto age = ParseDuration(request.older_than)) {
+    options.age_ms = age->count();
   } else if (!request.older_than.empty()) {
     FRAZIL_ASSIGN(options.older_than_ms, ParseMoment(request.older_than, Clock::System().NowMs()));
   }
   if (const auto number = ReadNumber<double>(ratio)) options.max_orphan_ratio = *number;
   return options;
+}
+
+/// Whether --older-than is a day ago at least. Only a moment is measured by our clock: an age is one of the store's.
+Result<bool> IsSafe(const std::string& older_than) {
+  if (older_than.empty()) return true;
+  if (const auto age = ParseDuration(older_than)) return age->count() >= kSafeAgeMs;
+  const int64_t now_ms = Clock::System().NowMs();
+  FRAZIL_ASSIGN(const int64_t older_than_ms, ParseMoment(older_than, now_ms));
+  return older_than_ms <= now_ms - kSafeAgeMs;
 }
 
 }  // namespace
@@ -43,16 +55,9 @@ ShownConditions OrphanRequest::Conditions() const {
 
 Status CheckAge(const OrphanRequest& request, const std::optional<ShownOrphans>& shown) {
   if (!request.yes || request.force) return {};
-  const int64_t now_ms = Clock::System().NowMs();
-  std::string older_than = request.older_than;
-  std::optional<int64_t> older_than_ms;
-  if (shown) {
-    older_than = TextOf(shown->conditions, kOlderThan);
-    older_than_ms = shown->older_than_ms;
-  } else if (!older_than.empty()) {
-    FRAZIL_ASSIGN(older_than_ms, ParseMoment(older_than, now_ms));
-  }
-  if (!older_than_ms || *older_than_ms <= now_ms - kSafeAgeMs) return {};
+  const std::string older_than = shown ? TextOf(shown->conditions, kOlderThan) : request.older_than;
+  FRAZIL_ASSIGN(const bool is_safe, IsSafe(older_than));
+  if (is_safe) return {};
   return tl::unexpected(
       Error(ErrorCode::kInvalidArgument,
             fmt::format("orphans younger than 24 hours are not deleted: --older-than {}", older_than))

@@ -21,8 +21,9 @@ namespace frazil::maintain {
 namespace {
 
 constexpr int64_t kHourMs = int64_t{3600} * 1000;
-constexpr int64_t kDefaultAgeMs = 3 * 24 * kHourMs;
 constexpr int64_t kAgeFloorMs = 24 * kHourMs;
+/// Some stores tell the time of a file in whole seconds, some file systems in two of them: then their now is a little before ours.
+constexpr int64_t kStoreGrainMs = 2000;
 constexpr int64_t kBreakerMinOrphans = 1000;
 constexpr size_t kMaxNamesInMessage = 5;
 constexpr int64_t kListedBetweenStops = 1000;
@@ -135,14 +136,17 @@ class OrphanRun {
 
  private:
   Status DecideAge(int64_t store_now_ms) {
-    older_than_ms_ = options_.older_than_ms.value_or(store_now_ms - kDefaultAgeMs);
-    result_.older_than_ms = older_than_ms_;
+    older_than_ms_ = options_.older_than_ms.value_or(store_now_ms - options_.age_ms);
+    const int64_t youngest_ms = store_now_ms - kAgeFloorMs;
     // A dry run deletes nothing that a writer may still be writing.
-    if (!options_.dry_run && !options_.ignores_age_floor && older_than_ms_ > store_now_ms - kAgeFloorMs) {
+    const bool has_floor = !options_.dry_run && !options_.ignores_age_floor;
+    if (has_floor && older_than_ms_ > youngest_ms + kStoreGrainMs) {
       return tl::unexpected(
           Error(ErrorCode::kInvalidArgument, "Cannot remove orphan files with an interval less than 24 hours")
               .WithHint("younger files may belong to a commit that is under way"));
     }
+    if (has_floor) older_than_ms_ = std::min(older_than_ms_, youngest_ms);
+    result_.older_than_ms = older_than_ms_;
     FRAZIL_ASSIGN(const auto lease_start, LeasedSinceMs(*table_.io(), Locations(), store_now_ms));
     if (lease_start && *lease_start < older_than_ms_) {
       Notice(context_, "a writer holds a lease on the table: files changed since it began are kept");

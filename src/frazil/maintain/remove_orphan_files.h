@@ -17,8 +17,10 @@ namespace frazil::maintain {
 enum class PrefixMismatchMode { kError, kIgnore, kDelete };
 
 struct OrphanOptions {
-  std::optional<int64_t> older_than_ms;  ///< none: three days before now, by the store's clock
-  std::string location;                  ///< empty: the table's
+  std::optional<int64_t> older_than_ms;  ///< a moment; none: by `age_ms`
+  /// So long before now by the store's clock; without `older_than_ms`.
+  int64_t age_ms = int64_t{3} * 24 * 3600 * 1000;
+  std::string location;  ///< empty: the table's
   /// Instead of a listing of the location: files outside of it, of unknown age or with hidden names stay.
   std::optional<std::vector<io::FileInfo>> listed;
   bool dry_run = false;
@@ -52,7 +54,8 @@ struct OrphanResult {
 /// (`_...`, `.`) except partition folders, our own row maps and leases and what killed processes left half-written; files not
 /// strictly older than `older_than`, everything changed since a live lease of a writer began, what local journals of
 /// unfinished work name. kInvalidArgument when another table lies in the location or around it,
-/// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours;
+/// `gc.enabled` is false, a path is known under another scheme or authority (kError) or the age is below 24 hours (of a moment
+/// that is younger by no more than the grain of a store's clock, 24 hours are taken);
 /// kResourceExhausted from the circuit breaker; an error when a journal cannot be read. Then nothing is deleted.
 Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions& options,
                                        const table::ProcedureContext& context);

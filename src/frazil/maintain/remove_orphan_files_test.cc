@@ -17,6 +17,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
+constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
+
 /// Everything that was written so far is old enough.
 OrphanOptions AnyAge() {
   OrphanOptions options;
@@ -230,7 +232,6 @@ TEST(RemoveOrphanFiles, AGivenListStandsForTheListing) {
   ASSERT_THAT(test.io->WriteFile(outside, AsBytes("x")), IsOk());
   const std::string detour = test.metadata().location + "/data/b/../a";
 
-  constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
   std::string asked_for;
   table::ProcedureContext context = ContextOf(test);
   std::vector<io::FileInfo> files;
@@ -277,6 +278,49 @@ TEST(RemoveOrphanFiles, AgesBelowADayAreRefused) {
   TestTable test;
   OrphanOptions options = AnyAge();
   options.ignores_age_floor = false;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)),
+              IsError(ErrorCode::kInvalidArgument, "interval less than 24 hours"));
+}
+
+/// The store's time, as a dry run tells it.
+int64_t StoreNowMs(TestTable& test) {
+  OrphanOptions dry;
+  dry.dry_run = true;
+  dry.age_ms = 0;
+  const auto result = RemoveOrphanFiles(test.table, dry, ContextOf(test));
+  EXPECT_THAT(result, IsOk());
+  return result ? result->older_than_ms : 0;
+}
+
+// A store that tells whole seconds is up to one behind whoever says "24 hours before now". Files in memory count milliseconds.
+TEST(RemoveOrphanFiles, ADayPassesWhereTheStoresClockIsCoarse) {
+  for (const int64_t ahead_ms : {1, 999, 1900}) {
+    TestTable test;
+    OrphanOptions options;
+    options.older_than_ms = StoreNowMs(test) + ahead_ms - kDayMs;
+    const auto result = RemoveOrphanFiles(test.table, options, ContextOf(test));
+    ASSERT_THAT(result, IsOk());
+    EXPECT_LE(result->older_than_ms, StoreNowMs(test) - kDayMs) << "never less than a day by the store's clock";
+  }
+  TestTable test;
+  OrphanOptions options;
+  options.older_than_ms = StoreNowMs(test) + 5000 - kDayMs;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)),
+              IsError(ErrorCode::kInvalidArgument, "interval less than 24 hours"));
+}
+
+TEST(RemoveOrphanFiles, AnAgeIsToldByTheStoresClock) {
+  TestTable test;
+  OrphanOptions options;
+  options.age_ms = kDayMs;
+  const int64_t before_ms = StoreNowMs(test);
+  const auto result = RemoveOrphanFiles(test.table, options, ContextOf(test));
+  ASSERT_THAT(result, IsOk());
+  EXPECT_GT(result->older_than_ms, before_ms - kDayMs);
+  EXPECT_LT(result->older_than_ms, StoreNowMs(test) - kDayMs);
+  --options.age_ms;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)), IsOk()) << "within the grain of a clock";
+  options.age_ms = kDayMs / 2;
   EXPECT_THAT(RemoveOrphanFiles(test.table, options, ContextOf(test)),
               IsError(ErrorCode::kInvalidArgument, "interval less than 24 hours"));
 }
