@@ -210,6 +210,7 @@ TEST(RewriteEqualityDeletes, AWholeRunInLittleMemoryIsBruteForce) {
   EXPECT_EQ(after.rows, made.Expected());
   EXPECT_EQ(after.by_v, before.by_v);
   EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_GT(budget.peak_bytes(), 0);
   EXPECT_EQ(budget.used_bytes(), 0);
 }
 

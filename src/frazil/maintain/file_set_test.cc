@@ -61,6 +61,7 @@ TEST(FileSet, WhatDoesNotFitIsSpilledAndStillTheSameSet) {
     ASSERT_EQ(files.Contains(PathOf(number)), oracle.contains(number)) << number;
   }
   EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_GT(budget.peak_bytes(), 0);
   files = FileSet();
   EXPECT_EQ(budget.used_bytes(), 0);
 }

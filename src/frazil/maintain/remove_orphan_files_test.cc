@@ -151,6 +151,7 @@ TEST(RemoveOrphanFiles, GoesOverVeryManyFilesInBoundedMemory) {
   EXPECT_EQ(removed, orphans);
   EXPECT_EQ(AllFiles(test), in_use);
   EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_GT(budget.peak_bytes(), 0);
   EXPECT_EQ(budget.used_bytes(), 0);
 }
 

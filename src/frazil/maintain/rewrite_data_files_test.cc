@@ -239,6 +239,7 @@ TEST(RewriteDataFiles, ASortReservesWhereRowsWentUntilItsCommit) {
   EXPECT_EQ(used_at_commit, 2 * 1000 * 8);
   EXPECT_EQ(budget.used_bytes(), 0);
   EXPECT_LE(budget.peak_bytes(), budget.limit_bytes());
+  EXPECT_GT(budget.peak_bytes(), 0);
   EXPECT_EQ(RowsOf(table.table), before);
 }
 

@@ -38,6 +38,7 @@ class ManifestSortTest : public ::testing::Test {
                 IsOk());
     EXPECT_EQ(sort.num_entries(), static_cast<int64_t>(sorted.size()));
     EXPECT_LE(budget.peak_bytes(), limit);
+    EXPECT_EQ(budget.peak_bytes() > 0, limit > 0);
     num_passes = sort.num_passes();
     return sorted;
   }
