@@ -132,6 +132,55 @@ TEST(RewriteManifests, ManyMoreFilesThanMemoryHasRoomForComeOutTheSame) {
   }
 }
 
+// Files of an upgraded table have no row ids until the next snapshot, which the rewrite is: each gets its own.
+TEST(RewriteManifests, AnUpgradedTableGetsRowIdsOnceWhateverMemoryThereIs) {
+  constexpr int kFiles = 600;
+  for (const int64_t limit : {int64_t{0}, int64_t{256} << 10}) {
+    SCOPED_TRACE(limit);
+    TestTable test({{"format-version", "2"},
+                    {"commit.manifest.target-size-bytes", "4096"},
+                    {"commit.manifest-merge.enabled", "false"}},
+                   true);
+    for (int append = 0; append < 6; ++append) {
+      std::vector<spec::DataFile> files;
+      for (int i = 0; i < kFiles / 6; ++i) {
+        files.push_back(table::DataFileOf(fmt::format("memory:/t/f{}-{}", append, i), 3,
+                                          {spec::Value("p" + std::to_string(i % 20))}));
+      }
+      ASSERT_THAT(table::Append(test, files), IsOk());
+    }
+    ASSERT_THAT(table::CommitUpdates(
+                    test.table,
+                    [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                      return std::vector<spec::TableUpdate>{spec::update::UpgradeFormatVersion{3}};
+                    },
+                    test.clock),
+                IsOk());
+    for (const auto& [path, id] : table::RowIds(test)) ASSERT_EQ(id, -1) << path;
+    MemoryBudget budget(limit);
+    table::ProcedureContext context = ContextOf(test);
+    if (limit > 0) context.budget = &budget;
+    ASSERT_THAT(Call("rewrite_manifests", context, {{"table", std::string("db.t")}}), IsOk());
+    ASSERT_THAT(test.table.Refresh(), IsOk());
+    const auto row_ids = table::RowIds(test);
+    std::set<int64_t> firsts;
+    for (const auto& [path, id] : row_ids) firsts.insert(id);
+    ASSERT_EQ(firsts.size(), static_cast<size_t>(kFiles));
+    EXPECT_EQ(*firsts.begin(), 0);
+    EXPECT_EQ(*firsts.rbegin(), 3 * (kFiles - 1));
+    EXPECT_EQ(test.metadata().next_row_id, spec::RowId{3 * kFiles});
+
+    // Now each file has an id of its own, and keeps it.
+    ASSERT_THAT(table::Append(test, {table::DataFileOf("memory:/t/later", 3, {spec::Value(std::string("p7"))})}),
+                IsOk());
+    ASSERT_THAT(Call("rewrite_manifests", context, {{"table", std::string("db.t")}}), IsOk());
+    ASSERT_THAT(test.table.Refresh(), IsOk());
+    auto wanted = row_ids;
+    wanted["memory:/t/later"] = 3 * kFiles;
+    EXPECT_EQ(table::RowIds(test), wanted);
+  }
+}
+
 TEST(RewriteManifests, GoesOnAfterALostRace) {
   TestTable test;
   ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
