@@ -1,6 +1,7 @@
 // Maintenance under everything that others do meanwhile. A deterministic scheduler interleaves five actors over the real
 // code, at every call of the catalog, every listing and every data file: a writer (appends, landing files, vectors,
-// upserts), a compactor (data files with journal, vectors, position deletes, manifests), expiry, orphan removal, and other
+// upserts), a compactor (data files with journal, vectors, position deletes, manifests), expiry, orphan removal (every other
+// schedule on another machine, which knows no journal of the compactor's), and other
 // engines (equality deletes and their conversion, copy-on-write, un-delete, rollback, a path that is removed and added
 // again, an upgrade to v3, compaction, tags, an orphan removal that knows no journal). Replies of the catalog get lost. Time
 // passes, up to an hour between any two turns, and days too: while the machine of a rewrite sleeps, or goes on telling by its
@@ -102,6 +103,7 @@ class Schedule {
  public:
   Schedule(uint64_t seed, const std::string& folder)
       : random_(seed),
+        orphans_elsewhere_(seed % 2 == 1),
         io_(std::make_shared<test::TimedFileIO>(clock_, YieldAtFiles)),
         catalog_(
             std::make_shared<ReadOnceCatalog>(catalog::MakeMemoryCatalog("test", "memory:/warehouse", io_, clock_))),
@@ -275,8 +277,10 @@ class Schedule {
   Status RemoveOrphans(table::Table& own) {
     OrphanOptions options;
     if (Pick(2) == 0) options.older_than_ms = clock_.NowMs() - 24 * kHourMs;
-    Note("  begins: remove_orphan_files");
-    FRAZIL_ASSIGN(const OrphanResult result, RemoveOrphanFiles(own, options, context_));
+    Note(orphans_elsewhere_ ? "  begins: remove_orphan_files of another machine" : "  begins: remove_orphan_files");
+    table::ProcedureContext context = context_;
+    if (orphans_elsewhere_) context.state_directory += "/elsewhere";
+    FRAZIL_ASSIGN(const OrphanResult result, RemoveOrphanFiles(own, options, context));
     num_orphans += static_cast<int64_t>(result.orphans.size());
     return {};
   }
@@ -444,6 +448,7 @@ class Schedule {
   static inline const catalog::TableName kName{{"db"}, "t"};
 
   std::mt19937_64 random_;
+  const bool orphans_elsewhere_;  ///< orphan removal runs where nobody has rewritten
   ManualClock clock_{1'700'000'000'000};
   std::shared_ptr<test::TimedFileIO> io_;
   std::shared_ptr<ReadOnceCatalog> catalog_;
