@@ -11,6 +11,7 @@
 #include "frazil/spec/hex.h"
 #include "frazil/spec/ids.h"
 #include "frazil/spec/single_value.h"
+#include "frazil/sql/token.h"
 
 namespace frazil::cli {
 namespace {
@@ -49,30 +50,21 @@ class RowsAtHand final : public sql::QueryResult {
   size_t next_ = 0;
 };
 
-std::string Quoted(std::string_view text, char quote) {
-  std::string quoted(1, quote);
-  for (const char c : text) {
-    quoted += c;
-    if (c == quote) quoted += c;
-  }
-  return quoted + quote;
-}
-
 /// The value as a SQL literal that DuckDB reads as the type of the column that it is compared with.
 std::string Literal(const KeyValue& key) {
   if (const auto* bytes = std::get_if<Bytes>(&key.value)) return "from_hex('" + ToHex(*bytes) + "')";
-  return Quoted(spec::FormatValue(key.field.type, key.value), '\'');
+  return sql::QuoteText(spec::FormatValue(key.field.type, key.value));
 }
 
 std::string QueryOf(const catalog::TableName& table, const std::vector<std::string>& columns,
                     const std::vector<KeyValue>& key) {
   std::vector<std::string> selected;
-  for (const std::string& column : columns) selected.push_back(column == "*" ? column : Quoted(column, '"'));
+  for (const std::string& column : columns) selected.push_back(column == "*" ? column : sql::QuoteName(column));
   std::vector<std::string> conditions;
-  for (const KeyValue& part : key) conditions.push_back(Quoted(part.field.name, '"') + " = " + Literal(part));
+  for (const KeyValue& part : key) conditions.push_back(sql::QuoteName(part.field.name) + " = " + Literal(part));
   std::vector<std::string> name;
-  for (const std::string& level : table.levels) name.push_back(Quoted(level, '"'));
-  name.push_back(Quoted(table.name, '"'));
+  for (const std::string& level : table.levels) name.push_back(sql::QuoteName(level));
+  name.push_back(sql::QuoteName(table.name));
   return fmt::format("SELECT {} FROM {} WHERE {}",
                      selected.empty() ? "*" : fmt::format("{}", fmt::join(selected, ", ")), fmt::join(name, "."),
                      fmt::join(conditions, " AND "));

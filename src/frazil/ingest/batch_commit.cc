@@ -4,12 +4,10 @@
 
 #include "frazil/ingest/schema_fit.h"
 #include "frazil/scan/file_reader.h"
+#include "frazil/table/uncommitted_files.h"
 
 namespace frazil::ingest {
 namespace {
-
-/// So long after files were written (a process that slept) it is looked whether they are still there.
-constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
 
 /// kUnavailable: others' orphan removal has taken one that no commit names yet. The batch is written anew.
 Status CheckThere(const io::FileIO& io, const std::set<std::string>& paths) {
@@ -121,7 +119,7 @@ Result<table::FileChanges> BatchCommit::Prepare(const table::Table& base, spec::
     sizes_.row_bytes += file.file_size_in_bytes;
     changes.added_data_files.push_back({.file = file, .sequence_number = {}});
   }
-  if (clock_.NowMs() - begun_ms > kLookAfterMs) FRAZIL_TRY(CheckThere(*base.io(), used));
+  if (clock_.NowMs() - begun_ms > table::kLookAfterMs) FRAZIL_TRY(CheckThere(*base.io(), used));
   for (const spec::DataFile& vector : merged.added_delete_files) {
     sizes_.vector_bytes += vector.content_size_in_bytes.value_or(0);
   }

@@ -5,17 +5,12 @@
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
 
+#include "frazil/table/uncommitted_files.h"
 #include "frazil/write/gather.h"
 #include "frazil/write/row_order.h"
 
 namespace frazil::ingest {
 namespace {
-
-/// Other engines' orphan removal may take files that no snapshot names after a day; nobody's clock is that wrong.
-constexpr int64_t kMaxFileAgeMs = int64_t{12} * 3'600 * 1'000;
-
-/// After so long (a process that slept) it is looked whether they are still there.
-constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
 
 /// More rows than this part of the batch are not patched: the file would be mostly dead.
 constexpr size_t kMaxPatchedPart = 4;
@@ -101,9 +96,9 @@ std::vector<T> Permuted(const std::vector<T>& values, const std::vector<uint32_t
 Result<bool> BatchFiles::CanUse(const WrittenFiles& written, const table::Table& base) const {
   const spec::TableMetadata& metadata = *base.metadata();
   const int64_t age_ms = clock_.NowMs() - written.written_at_ms;
-  if (age_ms > kMaxFileAgeMs) return false;
+  if (age_ms > table::kMaxUncommittedAgeMs) return false;
   for (const spec::DataFile& file : written.files) {
-    if (age_ms <= kLookAfterMs) break;
+    if (age_ms <= table::kLookAfterMs) break;
     const auto opened = base.io()->Open(file.file_path);
     if (!opened && opened.error().code() != ErrorCode::kNotFound) return tl::unexpected(opened.error());
     if (!opened || (*opened)->size_bytes() != file.file_size_in_bytes) return false;

@@ -9,6 +9,7 @@
 #include "frazil/maintain/left_temporaries.h"
 #include "frazil/maintain/rewrite_journal_json.h"
 #include "frazil/table/spec_schema.h"
+#include "frazil/table/uncommitted_files.h"
 
 namespace frazil::maintain {
 namespace {
@@ -157,7 +158,7 @@ Result<RewriteJournal::Found> RewriteJournal::Read(const table::Table& table, co
   if (entry.table_uuid != metadata.table_uuid || group.id != id) {
     return Fail(ErrorCode::kCorruptData, "the journal holds a group of another table: {}", id);
   }
-  if (clock.NowMs() - group.begun_at_ms > kMaxAgeMs) {
+  if (clock.NowMs() - group.begun_at_ms > table::kMaxUncommittedAgeMs) {
     return Fail(ErrorCode::kNotFound, "a finished file group is too old to be committed: {}", id);
   }
   FRAZIL_ASSIGN(const auto row_map, table::RowMap::Read(*files_, folder_ + id + kRowMap));

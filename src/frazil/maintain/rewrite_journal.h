@@ -21,9 +21,6 @@ namespace frazil::maintain {
 /// Lock(); one thread.
 class RewriteJournal {
  public:
-  /// Files of uncommitted groups older than this are not used: a foreign orphan removal may have taken them.
-  static constexpr int64_t kMaxAgeMs = int64_t{12} * 60 * 60 * 1000;
-
   /// With an empty state directory nothing is kept. `budget`: of where rows went; null: no limit.
   RewriteJournal(const std::string& state_directory, const table::Table& table, MemoryBudget* budget = nullptr);
 

@@ -7,6 +7,7 @@
 
 #include "frazil/base/uuid.h"
 #include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/table/uncommitted_files.h"
 
 namespace frazil::maintain {
 namespace {
@@ -135,7 +136,7 @@ TEST_F(RewriteJournalTest, ASecondRunBesideAnotherOneIsRefused) {
 
 TEST_F(RewriteJournalTest, UncommittedFilesOlderThanTwelveHoursAreNotUsed) {
   Interrupted();
-  table_.clock.Advance(RewriteJournal::kMaxAgeMs + 1);
+  table_.clock.Advance(table::kMaxUncommittedAgeMs + 1);
   std::vector<std::string> notices;
   EXPECT_THAT(RewriteJournal(state_, table_.table).Load(table_.table, table_.clock, notices), IsEmpty());
   EXPECT_THAT(notices, ElementsAre(HasSubstr("too old")));

@@ -12,12 +12,11 @@
 #include "frazil/base/version.h"
 #include "frazil/maintain/rewrite_dangling.h"
 #include "frazil/table/marker_copy.h"
+#include "frazil/table/uncommitted_files.h"
 
 namespace frazil::maintain {
 namespace {
 
-/// From then on it is looked whether outputs are still there.
-constexpr int64_t kLookAfterMs = int64_t{3'600} * 1'000;
 /// A store that is away fails each of very many groups alike.
 constexpr int64_t kMaxToldFailures = 10;
 
@@ -187,8 +186,8 @@ Result<std::vector<std::string>> RewriteRun::FindVanished(const std::vector<cons
   const bool was_covered = lease_ != nullptr && lease_->Renew() && !lease_->HasLapsed();
   for (size_t i = 0; i < groups.size(); ++i) {
     const int64_t age_ms = clock().NowMs() - groups[i]->begun_at_ms;
-    if (was_covered && age_ms <= kLookAfterMs) continue;
-    if (!was_covered && age_ms > RewriteJournal::kMaxAgeMs) {
+    if (was_covered && age_ms <= table::kLookAfterMs) continue;
+    if (!was_covered && age_ms > table::kMaxUncommittedAgeMs) {
       vanished[i] = "its files waited too long without a lease, somebody may be about to delete them";
       continue;
     }

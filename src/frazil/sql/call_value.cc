@@ -35,9 +35,7 @@ std::optional<bool> ParseTruth(std::string_view text) {
 std::optional<std::string> TextOf(const Token& token) {
   if (token.kind == TokenKind::kString) return Unquote(std::string(token.text));
   if (token.kind != TokenKind::kQuotedName || !token.text.starts_with('"')) return std::nullopt;
-  std::string single = "'";
-  for (const char letter : NameOf(token)) single += letter == '\'' ? "''" : std::string(1, letter);
-  return Unquote(single + "'");
+  return Unquote(QuoteText(NameOf(token)));
 }
 
 /// Spark writes `current_timestamp()`, the engine `now()`.

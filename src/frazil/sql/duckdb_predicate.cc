@@ -16,12 +16,6 @@ namespace frazil::sql {
 
 namespace {
 
-std::string Quoted(const std::string& text, char quote) {
-  std::string quoted(1, quote);
-  for (const char letter : text) quoted += letter == quote ? std::string(2, quote) : std::string(1, letter);
-  return quoted + quote;
-}
-
 std::string WithTextsInSingleQuotes(const std::string& predicate, const spec::Schema& schema) {
   std::string text;
   const std::vector<Token> tokens = Tokenize(predicate);
@@ -30,7 +24,7 @@ std::string WithTextsInSingleQuotes(const std::string& predicate, const spec::Sc
     const bool is_qualifier = i + 1 < tokens.size() && tokens[i + 1].text == ".";
     const bool is_text = token.kind == TokenKind::kQuotedName && token.text.starts_with('"') && !is_qualifier &&
                          schema.FindFieldAnyCase(NameOf(token)) == nullptr;
-    text += is_text ? Quoted(NameOf(token), '\'') : std::string(token.text);
+    text += is_text ? QuoteText(NameOf(token)) : std::string(token.text);
   }
   return text;
 }
@@ -41,7 +35,7 @@ std::string ColumnsAsQuery(const spec::Schema& schema) {
   for (const spec::Field& field : schema.fields()) {
     const auto type = DuckTypeOf(field.type);
     query += fmt::format("{}CAST(NULL AS {}) AS {}", query.empty() ? "SELECT " : ", ",
-                         type ? type->ToString() : "VARCHAR", Quoted(field.name, '"'));
+                         type ? type->ToString() : "VARCHAR", QuoteName(field.name));
   }
   return query;
 }

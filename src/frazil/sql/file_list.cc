@@ -4,15 +4,10 @@
 
 #include "frazil/catalog/table_name.h"
 #include "frazil/sql/table_renderer.h"
+#include "frazil/sql/token.h"
 
 namespace frazil::sql {
 namespace {
-
-std::string Quoted(const std::string& name) {
-  std::string quoted = "\"";
-  for (const char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + "\"";
-}
 
 int64_t UnitsASecond(arrow::TimeUnit::type unit) {
   switch (unit) {
@@ -51,9 +46,9 @@ Result<std::vector<io::FileInfo>> ReadFileList(Engine& engine, const std::string
   FRAZIL_ASSIGN(const catalog::TableName parts, catalog::TableName::Parse(name, none));
   std::string from;
   if (parts.levels != none) {
-    for (const std::string& level : parts.levels) from += Quoted(level) + ".";
+    for (const std::string& level : parts.levels) from += QuoteName(level) + ".";
   }
-  from += Quoted(parts.name);
+  from += QuoteName(parts.name);
   FRAZIL_ASSIGN(const auto result, engine.Run("SELECT file_path, last_modified FROM " + from));
   FRAZIL_TRY(CheckTypes(*result));
   std::vector<io::FileInfo> files;

@@ -49,7 +49,7 @@ class Composer {
           const std::string text =
               fmt::format("a void column holds nulls only: {} of {}", column.name, target_.ToString());
           checks +=
-              fmt::format(" WHEN frazil_source.c{} IS NOT NULL THEN error({})", *origins_[i].source, Quoted(text));
+              fmt::format(" WHEN frazil_source.c{} IS NOT NULL THEN error({})", *origins_[i].source, QuoteText(text));
         }
         continue;
       }
@@ -67,12 +67,6 @@ class Composer {
   }
 
  private:
-  static std::string Quoted(const std::string& text) {
-    std::string quoted = "'";
-    for (char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
-    return quoted + "'";
-  }
-
   /// Values of PARTITION (a = 'x') are constants of identity partitions, as in Spark.
   Status PlacePartition() {
     const spec::PartitionSpec& spec = target_.metadata().default_spec();

@@ -4,6 +4,7 @@
 #include "frazil/sql/engine.h"
 #include "frazil/sql/nested_moments.h"
 #include "frazil/sql/struct_members.h"
+#include "frazil/sql/token.h"
 #include "frazil/sql/type_text.h"
 
 namespace frazil::sql {
@@ -72,12 +73,6 @@ std::string InDuckDb(std::string type) {
   return type;
 }
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
-  return quoted + "'";
-}
-
 }  // namespace
 
 Result<std::string> StoreAs(const spec::Field& column, const std::string& value, const std::string& source_type,
@@ -111,9 +106,10 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   if (from_family == Family::kText && to == "blob") return fmt::format("encode({})", value);
   if (IsSafe(from, from_family, to, to_family)) return cast;
 
-  const std::string unfit = fmt::format(
-      "CAST(error({} || CAST({} AS VARCHAR)) AS {})",
-      Quoted(fmt::format("{}{} ({}) of {}: ", kUnfit, column.name, TypeText(column.type), table)), value, *cast_type);
+  const std::string unfit =
+      fmt::format("CAST(error({} || CAST({} AS VARCHAR)) AS {})",
+                  QuoteText(fmt::format("{}{} ({}) of {}: ", kUnfit, column.name, TypeText(column.type), table)), value,
+                  *cast_type);
   if (IsRefused(from_family, to_family)) {
     return fmt::format("CASE WHEN {} IS NULL THEN CAST(NULL AS {}) ELSE {} END", value, *cast_type, unfit);
   }

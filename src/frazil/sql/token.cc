@@ -74,6 +74,12 @@ size_t NumberEnd(std::string_view sql, size_t from) {
   return i;
 }
 
+std::string Quoted(const std::string& text, char quote) {
+  std::string quoted(1, quote);
+  for (const char letter : text) quoted.append(letter == quote ? 2 : 1, letter);
+  return quoted + quote;
+}
+
 }  // namespace
 
 std::vector<Token> Tokenize(std::string_view sql) {
@@ -154,11 +160,9 @@ std::string NameOf(const Token& token) {
   return name;
 }
 
-std::string QuoteName(const std::string& name) {
-  std::string quoted = "\"";
-  for (char letter : name) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + "\"";
-}
+std::string QuoteName(const std::string& name) { return Quoted(name, '"'); }
+
+std::string QuoteText(const std::string& text) { return Quoted(text, '\''); }
 
 bool IsWord(const Token& token, std::string_view keyword) {
   return token.kind == TokenKind::kWord &&

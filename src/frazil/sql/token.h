@@ -39,6 +39,9 @@ std::string NameOf(const Token& token);
 /// In double quotes, as DuckDB takes any name.
 std::string QuoteName(const std::string& name);
 
+/// In single quotes, as DuckDB reads a text.
+std::string QuoteText(const std::string& text);
+
 inline bool IsName(const Token& token) {
   return token.kind == TokenKind::kWord || token.kind == TokenKind::kQuotedName;
 }
