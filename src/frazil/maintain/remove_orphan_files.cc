@@ -28,52 +28,104 @@ constexpr int64_t kBreakerMinOrphans = 1000;
 constexpr size_t kMaxNamesInMessage = 5;
 constexpr int64_t kListedBetweenStops = 1000;
 
-/// Every table of a catalog but `own`.
-Status ForEachOtherTable(const catalog::Catalog& catalog, const catalog::TableName& own,
-                         const catalog::Namespace& parent,
-                         const std::function<Status(const catalog::TableName&)>& visit) {
+/// Every table of a catalog.
+Status ForEachTable(const catalog::Catalog& catalog, const catalog::Namespace& parent,
+                    const std::function<Status(const catalog::TableName&)>& visit) {
   FRAZIL_ASSIGN(const auto namespaces, catalog.ListNamespaces(parent));
   for (const catalog::Namespace& levels : namespaces) {
     FRAZIL_ASSIGN(const auto tables, catalog.ListTables(levels));
-    for (const catalog::TableName& name : tables) {
-      if (name != own) FRAZIL_TRY(visit(name));
-    }
-    FRAZIL_TRY(ForEachOtherTable(catalog, own, levels, visit));
+    for (const catalog::TableName& name : tables) FRAZIL_TRY(visit(name));
+    FRAZIL_TRY(ForEachTable(catalog, levels, visit));
   }
   return {};
 }
 
 /// Files of another table would all be orphans: neither lies in the other (rule 9).
-Status CheckNoOtherTableThere(const table::Table& table, const std::string& location) {
-  const FilePlace folder = PlaceOf(location);
-  return ForEachOtherTable(*table.catalog(), table.name(), {}, [&](const catalog::TableName& name) -> Status {
-    const auto other = table.catalog()->LoadTable(name);
-    if (!other && other.error().code() == ErrorCode::kNotFound) {
-      // Dropped meanwhile, or its metadata is gone: nothing of it can be told apart from orphans.
-      const auto again = table.catalog()->ListTables(name.levels);
-      if (again && std::count(again->begin(), again->end(), name) == 0) return {};
-    }
-    if (!other) {
-      return tl::unexpected(
-          Error(other.error())
-              .WithContext(fmt::format("finding out where table {} lies; no file was deleted", name.ToString()))
-              .WithHint(
-                  fmt::format("if {} is lost, DROP TABLE it: its files cannot be told from orphans while it is named",
-                              name.ToString())));
-    }
-    for (const std::string& theirs : FoldersOf(*other->metadata)) {
-      if (IsInside(PlaceOf(theirs), folder)) {
-        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",
-                    name.ToString(), theirs);
-      }
-      if (IsInside(folder, PlaceOf(theirs))) {
-        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: the location lies in table {}: {}",
-                    name.ToString(), theirs);
+class OtherTables {
+ public:
+  OtherTables(table::Table& table, const std::string& location, const table::ProcedureContext& context)
+      : table_(table), folder_(PlaceOf(location)), context_(context) {}
+
+  /// kInvalidArgument: one lies in the location, or around it.
+  Status CheckNoneThere() {
+    FRAZIL_TRY(ForEachTable(*table_.catalog(), {}, [this](const catalog::TableName& name) {
+      return name == table_.name() ? Status() : Check(*table_.catalog(), name, name.ToString());
+    }));
+    for (const auto& [name, catalog] : context_.catalogs) {
+      if (catalog == table_.catalog()) continue;
+      const Status checked = ForEachTable(*catalog, {}, [&, prefix = name + "."](const catalog::TableName& other) {
+        return CheckOfOther(*catalog, other, prefix + other.ToString());
+      });
+      if (!checked) {
+        return tl::unexpected(Error(checked.error()).WithContext("looking for other tables in catalog " + name));
       }
     }
     return {};
-  });
-}
+  }
+
+ private:
+  static Result<std::optional<catalog::LoadedTable>> Load(const catalog::Catalog& catalog,
+                                                          const catalog::TableName& name,
+                                                          const std::string& full_name) {
+    auto loaded = catalog.LoadTable(name);
+    if (loaded) return std::optional<catalog::LoadedTable>(*std::move(loaded));
+    if (loaded.error().code() == ErrorCode::kNotFound) {
+      // Dropped meanwhile, or its metadata is gone: nothing of it can be told apart from orphans.
+      const auto again = catalog.ListTables(name.levels);
+      if (again && std::count(again->begin(), again->end(), name) == 0) return std::optional<catalog::LoadedTable>();
+    }
+    return tl::unexpected(
+        Error(loaded.error())
+            .WithContext(fmt::format("finding out where table {} lies; no file was deleted", full_name))
+            .WithHint(fmt::format(
+                "if {} is lost, DROP TABLE it: its files cannot be told from orphans while it is named", full_name)));
+  }
+
+  Status Check(const catalog::Catalog& catalog, const catalog::TableName& name, const std::string& full_name) const {
+    FRAZIL_ASSIGN(const auto other, Load(catalog, name, full_name));
+    return other ? CheckPlaces(*other->metadata, full_name) : Status();
+  }
+
+  /// Another catalog may have the table itself: as long as it is at the same metadata file, it is the same for our purpose.
+  Status CheckOfOther(const catalog::Catalog& catalog, const catalog::TableName& name, const std::string& full_name) {
+    for (int tries = 0; tries < kMaxLooksAtOther; ++tries) {
+      FRAZIL_ASSIGN(const auto other, Load(catalog, name, full_name));
+      if (!other || other->metadata->table_uuid != table_.metadata()->table_uuid) {
+        return other ? CheckPlaces(*other->metadata, full_name) : Status();
+      }
+      if (other->metadata_location == table_.metadata_location()) return {};
+      // Somebody commits just now, or they have parted.
+      FRAZIL_TRY(table_.Refresh());
+    }
+    return tl::unexpected(
+        Error(
+            ErrorCode::kInvalidArgument,
+            fmt::format("cannot remove orphan files: {} is the same table in another state, whose files are not known "
+                        "here",
+                        full_name))
+            .WithHint("one table belongs into one catalog"));
+  }
+
+  Status CheckPlaces(const spec::TableMetadata& other, const std::string& full_name) const {
+    for (const std::string& theirs : FoldersOf(other)) {
+      if (IsInside(PlaceOf(theirs), folder_)) {
+        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: table {} lies in the location: {}",
+                    full_name, theirs);
+      }
+      if (IsInside(folder_, PlaceOf(theirs))) {
+        return Fail(ErrorCode::kInvalidArgument, "cannot remove orphan files: the location lies in table {}: {}",
+                    full_name, theirs);
+      }
+    }
+    return {};
+  }
+
+  static constexpr int kMaxLooksAtOther = 4;
+
+  table::Table& table_;
+  const FilePlace folder_;
+  const table::ProcedureContext& context_;
+};
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -342,7 +394,8 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
     return Fail(ErrorCode::kInvalidArgument,
                 "Cannot delete orphan files: GC is disabled (deleting files may corrupt other tables)");
   }
-  FRAZIL_TRY(CheckNoOtherTableThere(table, options.location.empty() ? table.metadata()->location : options.location));
+  const std::string location = options.location.empty() ? table.metadata()->location : options.location;
+  FRAZIL_TRY(OtherTables(table, location, context).CheckNoneThere());
   OrphanRun run(table, options, context);
   if (options.dry_run) {
     FRAZIL_TRY(run.Run());

@@ -337,6 +337,43 @@ TEST(RemoveOrphanFiles, ATableInsideTheLocationIsRefused) {
               IsError(ErrorCode::kInvalidArgument, "table db.inner lies in the location"));
 }
 
+// The tables of all catalogs count: folders do not know what catalog a table is in.
+TEST(RemoveOrphanFiles, ATableOfAnotherCatalogInsideTheLocationIsRefused) {
+  TestTable test;
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  const auto elsewhere = catalog::MakeMemoryCatalog("second", "memory:/warehouse", test.io, test.clock);
+  ASSERT_THAT(elsewhere->CreateNamespace({"db"}, {}), IsOk());
+  table::ProcedureContext context = ContextOf(test);
+  context.catalogs["second"] = elsewhere;
+  EXPECT_THAT(RemoveOrphanFiles(test.table, {}, context), IsOk()) << "it has no tables";
+  spec::CreateTableRequest request;
+  request.schema = test.metadata().schema();
+  request.location = test.metadata().location + "/inner";
+  ASSERT_THAT(elsewhere->CreateTable({{"db"}, "inner"}, std::move(request)), IsOk());
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), context),
+              IsError(ErrorCode::kInvalidArgument, "table second.db.inner lies in the location"));
+  EXPECT_THAT(AllFiles(test), Contains(orphan));
+}
+
+TEST(RemoveOrphanFiles, TheTableItselfInAnotherCatalogMustBeInTheSameState) {
+  TestTable test;
+  ASSERT_THAT(table::Append(test, {WrittenFile(test, "a", 1)}), IsOk());
+  const auto elsewhere = catalog::MakeMemoryCatalog("second", "memory:/warehouse", test.io, test.clock);
+  ASSERT_THAT(elsewhere->CreateNamespace({"db"}, {}), IsOk());
+  ASSERT_THAT(elsewhere->RegisterTable({{"db"}, "t"}, test.table.metadata_location()), IsOk());
+  table::ProcedureContext context = ContextOf(test);
+  context.catalogs["second"] = elsewhere;
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), context)), ElementsAre(orphan));
+
+  table::Table theirs = *table::Table::Load(elsewhere, {{"db"}, "t"});
+  ASSERT_THAT(table::Commit(theirs, table::Adding({WrittenFile(test, "b", 1)}), test.clock), IsOk());
+  const std::set<std::string> before = AllFiles(test);
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), context),
+              IsError(ErrorCode::kInvalidArgument, "second.db.t is the same table in another state"));
+  EXPECT_EQ(AllFiles(test), before);
+}
+
 TEST(RemoveOrphanFiles, ALocationInsideAnotherTableIsRefused) {
   TestTable test;
   spec::CreateTableRequest request;
