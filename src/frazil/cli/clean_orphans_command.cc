@@ -67,8 +67,10 @@ void AddCleanOrphansCommand(CLI::App& program, Action& action) {
       ->check(Parsed([](const std::string& text) { return ParseMoment(text, Clock::System().NowMs()); }));
   command->add_option("--location", request.location, "Folder to search; default: the table's");
   command
-      ->add_option("--max-orphan-ratio", request.max_orphan_ratio,
-                   "More than 1,000 orphans and more than this part of the live files stop it (exit 5); default 0.5")
+      ->add_option(
+          "--max-orphan-ratio", request.max_orphan_ratio,
+          "More than 1,000 orphans and more than this part of the live files stop it (exit 5); default 0.5, and ten "
+          "times what the newest runs deleted")
       ->check(Parsed([](const std::string& text) -> Result<double> {
         const auto ratio = ReadNumber<double>(text);
         if (ratio && *ratio >= 0) return *ratio;

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "frazil/base/log.h"
 #include "frazil/maintain/candidate_collector.h"
 #include "frazil/maintain/hidden_names.h"
 #include "frazil/maintain/left_temporaries.h"
@@ -20,11 +21,18 @@
 namespace frazil::maintain {
 namespace {
 
+constexpr char kOperation[] = "remove_orphan_files";
+constexpr char kMeasuredFiles[] = "files";  ///< in the run history
+
 constexpr int64_t kHourMs = int64_t{3600} * 1000;
 constexpr int64_t kAgeFloorMs = 24 * kHourMs;
 /// Some stores tell the time of a file in whole seconds, some file systems in two of them: then their now is a little before ours.
 constexpr int64_t kStoreGrainMs = 2000;
 constexpr int64_t kBreakerMinOrphans = 1000;
+constexpr double kDefaultOrphanRatio = 0.5;
+constexpr int64_t kTimesUsual = 10;
+constexpr int64_t kRunsToLookAt = 100;  ///< of all operations
+constexpr size_t kRunsToJudgeBy = 3;
 constexpr size_t kMaxNamesInMessage = 5;
 constexpr int64_t kListedBetweenStops = 1000;
 
@@ -310,17 +318,47 @@ class OrphanRun {
   }
 
   Status CheckBreaker() const {
-    const double limit = options_.max_orphan_ratio * static_cast<double>(result_.num_live);
     const int64_t num_found = static_cast<int64_t>(found_.size()) + result_.num_left_out;
-    if (num_found <= kBreakerMinOrphans || static_cast<double>(num_found) <= limit) return {};
+    if (num_found <= kBreakerMinOrphans) return {};
+    const double limit =
+        options_.max_orphan_ratio.value_or(kDefaultOrphanRatio) * static_cast<double>(result_.num_live);
+    if (static_cast<double>(num_found) > limit)
+      return TooMany(num_found, fmt::format("beside {} live ones", result_.num_live));
+    if (options_.max_orphan_ratio) return {};
+    const std::optional<int64_t> usual = MostOfEarlierRuns();
+    if (!usual || num_found <= kTimesUsual * *usual) return {};
+    return TooMany(num_found, fmt::format("where earlier runs deleted {} at most", *usual));
+  }
+
+  /// How many files the newest runs have deleted at most; none: too few are known. History is a help, never a reason to fail.
+  std::optional<int64_t> MostOfEarlierRuns() const {
+    if (context_.state_directory.empty()) return std::nullopt;
+    auto history = RunHistory::Open(context_.state_directory, *table_.metadata());
+    const auto runs =
+        history ? history->Latest(kRunsToLookAt) : Result<std::vector<RunRecord>>(tl::unexpected(history.error()));
+    if (!runs) {
+      Log::Warn("what earlier runs deleted is not known: {}", runs.error().ToString());
+      return std::nullopt;
+    }
+    std::vector<int64_t> counts;
+    for (const RunRecord& run : *runs) {
+      const auto files = run.measured.find(kMeasuredFiles);
+      if (run.operation == kOperation && run.outcome == "ok" && files != run.measured.end()) {
+        counts.push_back(files->second);
+      }
+    }
+    if (counts.size() < kRunsToJudgeBy) return std::nullopt;
+    return *std::max_element(counts.begin(), counts.end());
+  }
+
+  Status TooMany(int64_t num_found, const std::string& measure) const {
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(kMaxNamesInMessage, found_.size()); ++i) {
       names.push_back(found_[i].path);
     }
     return tl::unexpected(
-        Error(ErrorCode::kResourceExhausted,
-              fmt::format("too many orphan files beside {} live ones, nothing is deleted: {}, such as {}",
-                          result_.num_live, num_found, fmt::join(names, ", ")))
+        Error(ErrorCode::kResourceExhausted, fmt::format("too many orphan files {}, nothing is deleted: {}, such as {}",
+                                                         measure, num_found, fmt::join(names, ", ")))
             .WithHint("look at some; if they are orphans, pass max_orphan_ratio"));
   }
 
@@ -401,11 +439,11 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
     FRAZIL_TRY(run.Run());
     return run.TakeResult();
   }
-  RunRecorder recorder(context, table, "remove_orphan_files");
+  RunRecorder recorder(context, table, kOperation);
   if (options.only) recorder.Predict({{"files", static_cast<int64_t>(options.only->size())}});
   const Status done = run.Run();
   OrphanResult result = run.TakeResult();
-  recorder.Measure({{"files", static_cast<int64_t>(result.orphans.size())}});
+  recorder.Measure({{kMeasuredFiles, static_cast<int64_t>(result.orphans.size())}});
   recorder.Deleted(result.orphans);
   recorder.Finish(done ? "ok" : done.error().ToString());
   FRAZIL_TRY(done);
@@ -415,7 +453,7 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
 ProcedureDefinition RemoveOrphanFilesDefinition() {
   using table::ProcedureType;
   ProcedureDefinition definition;
-  definition.name = "remove_orphan_files";
+  definition.name = kOperation;
   definition.parameters = {TableParameter(),
                            {"older_than", ProcedureType::kTimestamp},
                            {"location", ProcedureType::kString},

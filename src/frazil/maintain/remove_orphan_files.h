@@ -27,8 +27,9 @@ struct OrphanOptions {
   std::map<std::string, std::string> equal_schemes;
   std::map<std::string, std::string> equal_authorities;
   PrefixMismatchMode prefix_mismatch_mode = PrefixMismatchMode::kError;
-  /// More than 1,000 orphans and more than this part of the live files: something else is wrong (rule 7).
-  double max_orphan_ratio = 0.5;
+  /// More than 1,000 orphans and more than this part of the live files: something else is wrong (rule 7). None: half of them, and
+  /// ten times as many as any of the newest runs found, if the run history knows at least three.
+  std::optional<double> max_orphan_ratio;
   RemovalPace pace;
   /// Nothing but these, if given: what somebody has looked at. The rest of the orphans is left for another time.
   std::optional<std::set<std::string>> only;

@@ -423,6 +423,40 @@ TEST(RemoveOrphanFiles, TooManyOrphansStopTheRun) {
   EXPECT_EQ(PathsOf(RemoveOrphanFiles(test.table, allowed, ContextOf(test))).size(), 1001U);
 }
 
+TEST(RemoveOrphanFiles, ManyMoreOrphansThanUsualStopTheRun) {
+  for (const int num_runs : {2, 3}) {
+    SCOPED_TRACE(num_runs);
+    TestTable test;
+    const TempDir folder;
+    std::vector<spec::DataFile> live;
+    for (int i = 0; i < 2500; ++i) live.push_back(WrittenFile(test, "live" + std::to_string(i), 1));
+    ASSERT_THAT(table::Append(test, live), IsOk());
+    table::ProcedureContext context = ContextOf(test);
+    context.state_directory = folder.path().string();
+    for (int run = 0; run < num_runs; ++run) {
+      for (int i = 0; i < 100; ++i) Loose(test, fmt::format("data/usual{}-{}", run, i));
+      ASSERT_EQ(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), context)).size(), 100U);
+    }
+    for (int i = 0; i <= 1000; ++i) Loose(test, "data/lost" + std::to_string(i));
+    const std::set<std::string> before = AllFiles(test);
+    OrphanOptions dry = AnyAge();
+    dry.dry_run = true;
+    if (num_runs < 3) {
+      EXPECT_EQ(PathsOf(RemoveOrphanFiles(test.table, dry, context)).size(), 1001U) << "nobody knows what is usual";
+      continue;
+    }
+    for (const OrphanOptions& options : {dry, AnyAge()}) {
+      EXPECT_THAT(RemoveOrphanFiles(test.table, options, context),
+                  IsError(ErrorCode::kResourceExhausted,
+                          "too many orphan files where earlier runs deleted 100 at most, nothing is deleted: 1001"));
+      EXPECT_EQ(AllFiles(test), before);
+    }
+    OrphanOptions allowed = AnyAge();
+    allowed.max_orphan_ratio = 0.5;
+    EXPECT_EQ(PathsOf(RemoveOrphanFiles(test.table, allowed, context)).size(), 1001U);
+  }
+}
+
 /// A store whose listing spells paths otherwise than the metadata does.
 class RespellingFileIO : public io::FileIO {
  public:
