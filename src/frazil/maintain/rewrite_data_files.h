@@ -42,6 +42,9 @@ struct RewriteOptions {
   bool use_starting_sequence_number = true;
   RewriteJobOrder job_order = RewriteJobOrder::kNone;
   bool remove_dangling_deletes = false;
+  std::optional<double> compression_factor;  ///< kSort: what outputs have of the bytes of live rows; none: 1
+  /// kSort: how Spark divides its shuffle. There is none here, outputs are the same.
+  std::optional<int> shuffle_partitions_per_file;
   std::string branch = spec::kMainBranch;
   // Ours.
   /// Level by level (maintain/rewrite_levels.h) instead of everything at once: for what runs again and again.

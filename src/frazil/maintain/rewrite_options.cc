@@ -89,6 +89,8 @@ const std::map<std::string, Reader>& Readers() {
       {"use-starting-sequence-number", Into(&O::use_starting_sequence_number, ParseBool)},
       {"rewrite-job-order", Into(&O::job_order, ParseJobOrder)},
       {"remove-dangling-deletes", Into(&O::remove_dangling_deletes, ParseBool)},
+      {"compression-factor", Into(&O::compression_factor, ParsePositive<double>)},
+      {"shuffle-partitions-per-file", Into(&O::shuffle_partitions_per_file, ParsePositive<int>)},
       {"leveled", Into(&O::leveled, ParseBool)},
       {"scans-per-hour", Into(&O::scans_per_hour, ParsePositive<double>)},
       {"landing-fill-bytes", Into(&O::landing_fill_bytes, ParsePositive<int64_t>)},

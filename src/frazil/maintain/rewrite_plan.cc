@@ -145,8 +145,10 @@ RewritePlan::Group Planner::MakeGroup(const Bucket& bucket, std::span<const File
     size.vectors += file.vectors;
     size.delete_files += file.delete_files;
   }
-  group.expected_files = sizes_.CountFor(group.live_bytes);
-  group.roll_at_bytes = bucket.is_move ? sizes_.target() : sizes_.RollAt(group.live_bytes);
+  const auto output_bytes =
+      static_cast<int64_t>(static_cast<double>(group.live_bytes) * options_.compression_factor.value_or(1));
+  group.expected_files = sizes_.CountFor(output_bytes);
+  group.roll_at_bytes = bucket.is_move ? sizes_.target() : sizes_.RollAt(output_bytes);
   size.input_files = static_cast<int64_t>(files.size());
   size.output_files = group.expected_files;
   size.input_bytes = group.input_bytes;
@@ -357,6 +359,15 @@ Status CheckOptions(const RewriteOptions& options) {
   if (options.max_concurrent_file_group_rewrites < 1) {
     return Fail(ErrorCode::kInvalidArgument, "max-concurrent-file-group-rewrites must be at least 1: {}",
                 options.max_concurrent_file_group_rewrites);
+  }
+  const bool sorts = options.strategy == RewriteOptions::Strategy::kSort;
+  if (!sorts && options.compression_factor) {
+    return Fail(ErrorCode::kInvalidArgument, "option compression-factor needs the strategy sort: {}",
+                *options.compression_factor);
+  }
+  if (!sorts && options.shuffle_partitions_per_file) {
+    return Fail(ErrorCode::kInvalidArgument, "option shuffle-partitions-per-file needs the strategy sort: {}",
+                *options.shuffle_partitions_per_file);
   }
   if (options.partial_progress && options.partial_progress_max_commits < 1) {
     return Fail(ErrorCode::kInvalidArgument, "partial-progress.max-commits must be at least 1: {}",

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "frazil/maintain/rewrite_test_support.h"
+#include "frazil/maintain/sort_order_text.h"
 #include "frazil/table/table_test_support.h"
 
 namespace frazil::maintain {
@@ -83,6 +84,35 @@ TEST(RewritePlan, TakesFilesOfWrongSizesWhereThereAreEnough) {
   const auto plan = PlanRewrite(test.table, SmallTarget());
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(GroupSizes(*plan), ElementsAre(5));
+}
+
+// Spark's options of the strategy sort: scripts have them.
+TEST(RewritePlan, ASortExpectsOutputsByTheCompressionFactor) {
+  table::TestTable test;
+  for (int i = 0; i < 5; ++i) ASSERT_THAT(table::Append(test, {Sized("f" + std::to_string(i), 500)}), IsOk());
+  const std::map<std::string, std::string> target = {{"target-file-size-bytes", "1000"}};
+  for (const auto& [factor, files] : {std::pair("1.0", 3), std::pair("0.2", 1)}) {
+    auto texts = target;
+    texts["compression-factor"] = factor;
+    texts["shuffle-partitions-per-file"] = "4";
+    auto options = RewriteOptions::Parse(texts);
+    ASSERT_THAT(options, IsOk());
+    options->strategy = RewriteOptions::Strategy::kSort;
+    options->sort_order = ParseSortOrder("id", *test.metadata().schema()).value();
+    const auto plan = PlanRewrite(test.table, *options);
+    ASSERT_THAT(plan, IsOk());
+    ASSERT_THAT(plan->groups, SizeIs(1));
+    EXPECT_EQ(plan->groups[0].expected_files, files) << factor;
+  }
+  for (const char* option : {"compression-factor", "shuffle-partitions-per-file"}) {
+    auto texts = target;
+    texts[option] = "2";
+    EXPECT_THAT(PlanRewrite(test.table, *RewriteOptions::Parse(texts)),
+                IsError(ErrorCode::kInvalidArgument, fmt::format("option {} needs the strategy sort: 2", option)));
+    texts[option] = "0";
+    EXPECT_THAT(RewriteOptions::Parse(texts),
+                IsError(ErrorCode::kInvalidArgument, fmt::format("option {} must be above 0: 0", option)));
+  }
 }
 
 TEST(RewritePlan, SplitsALoneFileThatIsTooLarge) {
