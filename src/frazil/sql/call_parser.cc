@@ -1,6 +1,7 @@
 #include "frazil/sql/call_parser.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "frazil/spec/schema.h"
@@ -54,10 +55,12 @@ Result<std::string> BytesOf(const std::string& text) {
   const size_t unit = std::min(size.find_first_not_of("0123456789"), size.size());
   static const std::map<std::string, int> kShifts = {{"", 0}, {"b", 0}, {"kb", 10}, {"mb", 20}, {"gb", 30}, {"tb", 40}};
   const auto shift = kShifts.find(size.substr(unit));
-  if (unit == 0 || unit > 9 || shift == kShifts.end()) {
+  const bool is_size = unit > 0 && unit <= 9 && shift != kShifts.end();
+  const int64_t count = is_size ? std::stoll(size.substr(0, unit)) : 0;
+  if (!is_size || count > std::numeric_limits<int64_t>::max() >> shift->second) {
     return tl::unexpected(Error(ErrorCode::kInvalidArgument, "not a size: " + text).WithHint("such as '128MB'"));
   }
-  return QuotedText(std::to_string(std::stoll(size.substr(0, unit)) << shift->second));
+  return QuotedText(std::to_string(count << shift->second));
 }
 
 /// What Trino calls a procedure and its argument.
