@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "frazil/base/test_support.h"
+#include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/maintain/rewrite_journal.h"
 #include "frazil/maintain/rewrite_test_support.h"
 #include "frazil/table/marker.h"
@@ -154,6 +155,42 @@ TEST(RewriteDataFiles, PartialProgressCommitsInParts) {
   EXPECT_EQ(result->commits, 2);
 }
 
+TEST(RewriteDataFiles, MoreFailedCommitsThanAreAllowedEndTheRun) {
+  for (const int max_failed : {0, 1, 3}) {
+    SCOPED_TRACE(max_failed);
+    std::map<std::string, std::string> properties = kV3;
+    properties["commit.retry.num-retries"] = "0";
+    MemoryTable memory(Partitioning::kByPart, properties);
+    for (const std::string part : {"a", "b", "c"}) Fill(memory, 5, 2, part);
+    const std::vector<std::string> before = RowsOf(memory.table);
+    int num_commits = 0;
+    const auto faulty = catalog::MakeFaultInjectingCatalog(
+        memory.catalog, [&](std::string_view operation, const catalog::TableName&) -> Status {
+          if (operation != "commit.before") return {};
+          ++num_commits;
+          return Fail(ErrorCode::kCommitConflict, "somebody was faster");
+        });
+    table::Table table = *table::Table::Load(faulty, memory.name);
+    RewriteOptions options;
+    options.partial_progress = true;
+    options.partial_progress_max_commits = 3;
+    options.partial_progress_max_failed_commits = max_failed;
+    const auto result = RewriteDataFiles(table, options, {.clock = &memory.clock});
+    EXPECT_EQ(num_commits, std::min(max_failed + 1, 3));
+    if (max_failed < 3) {
+      EXPECT_THAT(result, IsError(ErrorCode::kCommitConflict,
+                                  fmt::format("{} commits failed, partial-progress.max-failed-commits is {}",
+                                              max_failed + 1, max_failed)));
+    } else {
+      ASSERT_THAT(result, IsOk());
+      EXPECT_EQ(result->failed_groups, 3);
+      EXPECT_EQ(result->failed_data_files, 15);
+      EXPECT_EQ(result->commits, 0);
+    }
+    EXPECT_EQ(RowsOf(memory.Other()), before);
+  }
+}
+
 TEST(RewriteDataFiles, ProgressMovesInsideAGroup) {
   for (const auto strategy : {RewriteOptions::Strategy::kBinPack, RewriteOptions::Strategy::kSort}) {
     MemoryTable table(Partitioning::kNone, kV3);
@@ -275,6 +312,36 @@ TEST(RewriteDataFiles, MovesFilesOfAnOldSpecToTheirPartitions) {
   for (const table::LiveDataFile& file : LiveOf(table.table).data_files) {
     EXPECT_EQ(file.file.spec_id, table.table.metadata()->default_spec_id);
     EXPECT_EQ(file.sequence_number.value(), 5);
+  }
+}
+
+TEST(RewriteDataFiles, OutputsGetTheSpecThatIsAskedFor) {
+  for (const int32_t spec : {0, 1}) {
+    SCOPED_TRACE(spec);
+    MemoryTable table(Partitioning::kNone, kV3);
+    Fill(table, 5, 10);
+    const spec::PartitionSpec by_part(spec::SpecId{1},
+                                      {{spec::FieldId{3}, spec::FieldId{1000}, "part", spec::Transform::Identity()}});
+    ASSERT_THAT(table::CommitUpdates(
+                    table.table,
+                    [&](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+                      return std::vector<spec::TableUpdate>{spec::update::AddPartitionSpec{by_part},
+                                                            spec::update::SetDefaultSpec{spec::SpecId{-1}}};
+                    },
+                    table.clock),
+                IsOk());
+    const std::vector<std::string> before = RowsOf(table.table);
+    const auto options = RewriteOptions::Parse({{"output-spec-id", std::to_string(spec)}});
+    ASSERT_THAT(options, IsOk());
+    const auto result = RewriteDataFiles(table.table, *options, {.clock = &table.clock});
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->rewritten_data_files, 5);
+    EXPECT_EQ(RowsOf(table.table), before);
+    const auto files = LiveOf(table.table).data_files;
+    ASSERT_THAT(files, SizeIs(1));
+    EXPECT_EQ(files[0].file.spec_id, spec::SpecId{spec});
+    EXPECT_THAT(RewriteDataFiles(table.table, *RewriteOptions::Parse({{"output-spec-id", "7"}}), {}),
+                IsError(ErrorCode::kInvalidArgument, "output-spec-id is no partition spec of the table: 7"));
   }
 }
 

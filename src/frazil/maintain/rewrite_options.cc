@@ -85,7 +85,7 @@ const std::map<std::string, Reader>& Readers() {
       {"max-concurrent-file-group-rewrites", Into(&O::max_concurrent_file_group_rewrites, ParsePositive<int>)},
       {"partial-progress.enabled", Into(&O::partial_progress, ParseBool)},
       {"partial-progress.max-commits", Into(&O::partial_progress_max_commits, ParsePositive<int>)},
-      {"partial-progress.max-failed-commits", Into(&O::partial_progress_max_failed_commits, ParseNumber<int>)},
+      {"partial-progress.max-failed-commits", Into(&O::partial_progress_max_failed_commits, ParseNotNegative<int>)},
       {"use-starting-sequence-number", Into(&O::use_starting_sequence_number, ParseBool)},
       {"rewrite-job-order", Into(&O::job_order, ParseJobOrder)},
       {"remove-dangling-deletes", Into(&O::remove_dangling_deletes, ParseBool)},

@@ -10,6 +10,7 @@
 #include "frazil/base/log.h"
 #include "frazil/base/sync_point.h"
 #include "frazil/base/version.h"
+#include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/rewrite_dangling.h"
 #include "frazil/table/marker_copy.h"
 #include "frazil/table/uncommitted_files.h"
@@ -56,9 +57,7 @@ void RewriteRun::Progress(const std::string& phase) {
   if (context_.on_progress) context_.on_progress(progress_);
 }
 
-void RewriteRun::Notice(const std::string& line) const {
-  if (context_.on_notice) context_.on_notice(line);
-}
+void RewriteRun::Notice(const std::string& line) const { maintain::Notice(context_, line); }
 
 Status RewriteRun::AssignRowIds() {
   const spec::Snapshot* head = table_.metadata()->FindRef(options_.branch);
@@ -332,7 +331,7 @@ Result<int64_t> DiscardUnfinishedRewrites(table::Table& table, const table::Proc
   RewriteJournal journal(context.state_directory, table);
   FRAZIL_TRY(journal.Lock());
   FRAZIL_TRY(table.Refresh());
-  const Clock& clock = context.clock == nullptr ? Clock::System() : *context.clock;
+  const Clock& clock = ClockOf(context);
   std::vector<std::string> notices;
   const std::vector<RewriteJournal::Found> found = journal.Load(table, clock, notices);
   if (context.on_notice) std::for_each(notices.begin(), notices.end(), context.on_notice);
@@ -354,7 +353,7 @@ Result<RewritePlanReport> ExplainRewrite(const table::Table& table, const Rewrit
   constexpr double kBytesPerCpuSecond = 70e6;
   constexpr double kCpuSecondsPerFile = 0.001;  // opening, footer, decoders
   constexpr double kSecondsPerCommit = 0.1;     // what is synced one after the other
-  const Clock& clock = context.clock == nullptr ? Clock::System() : *context.clock;
+  const Clock& clock = ClockOf(context);
   FRAZIL_ASSIGN(RewritePlan plan, PlanRewrite(table, options, clock));
   RewritePlanReport report;
   report.partitions = std::move(plan.partitions);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "frazil/maintain/maintained_table.h"
 #include "frazil/maintain/rewrite_commit.h"
 #include "frazil/maintain/rewrite_data_files.h"
 #include "frazil/maintain/rewrite_group.h"
@@ -47,7 +48,7 @@ class RewriteRun {
 
   void Progress(const std::string& phase);
   void Notice(const std::string& line) const;
-  Clock& clock() const { return context_.clock == nullptr ? Clock::System() : *context_.clock; }
+  Clock& clock() const { return ClockOf(context_); }
 
   table::Table& table_;
   const RewriteOptions& options_;
