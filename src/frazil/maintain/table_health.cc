@@ -1,6 +1,7 @@
 #include "frazil/maintain/table_health.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "frazil/maintain/helpful_command.h"
@@ -45,19 +46,37 @@ class Examination {
     FRAZIL_TRY(Integrity());
     const spec::Snapshot* head = metadata_.current_snapshot();
     if (head != nullptr) {
-      FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table_, head, table::FileMetrics::kDropped));
-      FRAZIL_TRY(SmallFiles(live));
-      FRAZIL_TRY(DeletedRows(live));
-      FRAZIL_TRY(Vectors(live));
-      EqualityDeletes(live);
-      FRAZIL_TRY(Manifests(*head));
+      FRAZIL_TRY(Judge("live files", [&] { return LiveFiles(*head); }));
+      FRAZIL_TRY(Judge("manifests", [&] { return Manifests(*head); }));
     }
-    FRAZIL_TRY(Snapshots());
-    FRAZIL_TRY(MetadataSize());
+    FRAZIL_TRY(Judge("snapshots", [&] { return Snapshots(); }));
+    FRAZIL_TRY(Judge("metadata size", [&] { return MetadataSize(); }));
     return std::move(findings_);
   }
 
  private:
+  /// One check. What it cannot read is a finding, and the others go on: a table like that is what the doctor is for.
+  Status Judge(const char* check, const std::function<Status()>& look) {
+    const Status done = look();
+    if (done) return {};
+    const ErrorCode code = done.error().code();
+    if (code == ErrorCode::kShuttingDown || code == ErrorCode::kResourceExhausted) return done;
+    Add({check, Severity::kCritical, "cannot be judged: " + done.error().ToString(), "queries may fail like that",
+         VerifyCommand(), "the list of what is wrong"});
+    return {};
+  }
+
+  Status LiveFiles(const spec::Snapshot& head) {
+    FRAZIL_ASSIGN(const table::LiveFiles live, table::LoadLiveFiles(table_, &head, table::FileMetrics::kDropped));
+    FRAZIL_TRY(Judge("small files", [&] { return SmallFiles(live); }));
+    FRAZIL_TRY(Judge("deleted rows", [&] { return DeletedRows(live); }));
+    FRAZIL_TRY(Judge("split Puffins", [&] { return Vectors(live); }));
+    EqualityDeletes(live);
+    return {};
+  }
+
+  std::string VerifyCommand() const { return fmt::format("frazil sql -e \"CALL system.verify('{}')\"", name_); }
+
   void Add(HealthFinding finding) {
     if (finding.severity == Severity::kOk) finding.effect = finding.command = finding.gain = "";
     findings_.push_back(std::move(finding));
@@ -74,8 +93,7 @@ class Examination {
     Add({"integrity", num_problems > 0 ? Severity::kCritical : Severity::kOk,
          num_problems > 0 ? fmt::format("{} problems, the first: {}", num_problems, first)
                           : "every file is there, vectors and totals are right",
-         "queries that need the file fail", fmt::format("frazil sql -e \"CALL system.verify('{}')\"", name_),
-         "the list of what is wrong"});
+         "queries that need the file fail", VerifyCommand(), "the list of what is wrong"});
     return {};
   }
 
@@ -227,7 +245,10 @@ class Examination {
       // Half as many halve it.
       FRAZIL_ASSIGN(advice, AdviseExpiry(table_, context_, static_cast<int64_t>(metadata_.snapshots.size()) / 2));
     }
-    Add({"metadata size", Grade(static_cast<double>(bytes), kMetadataWarn, kMetadataCritical),
+    // Where all snapshots are needed and there is one schema and one spec, an expiry would change nothing.
+    const bool can_gain = advice || metadata_.schemas.size() > 1 || metadata_.partition_specs.size() > 1;
+    Add({"metadata size",
+         can_gain ? Grade(static_cast<double>(bytes), kMetadataWarn, kMetadataCritical) : Severity::kOk,
          fmt::format("the metadata file has {}, {} schemas, {} specs", MiBText(bytes), metadata_.schemas.size(),
                      metadata_.partition_specs.size()),
          "each commit writes it, each query reads it",

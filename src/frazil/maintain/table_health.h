@@ -22,7 +22,7 @@ struct HealthFinding {
 };
 
 /// Looks at a table's metadata, manifests and Puffin footers; of files that snapshots need it asks whether they exist.
-/// Every check gives a finding, those that are well included. Thresholds: docs/reference/maintenance.md.
+/// Every check gives a finding, those that are well and those that fail included. Thresholds: docs/reference/maintenance.md.
 Result<std::vector<HealthFinding>> ExamineTable(const table::Table& table, const table::ProcedureContext& context);
 
 }  // namespace frazil::maintain
