@@ -200,7 +200,7 @@ Result<std::vector<table::ProcedureRow>> ComputeTableStats(const table::Procedur
       },
       ClockOf(context));
   if (!committed) {
-    if (committed.error().code() != ErrorCode::kCommitUnknown) {
+    if (!MayBeCommitted(committed.error())) {
       static_cast<void>(table.io()->Delete({file.statistics_path}));  // best effort: else orphan removal takes it
     }
     return tl::unexpected(committed.error());

@@ -248,7 +248,7 @@ class Expiry {
     if (Status committed = table::CommitMetadata(
             table_, [this](const spec::TableMetadata&) { return Change(); }, clock_);
         !committed) {
-      if (lists_ && committed.error().code() != ErrorCode::kCommitUnknown) lists_->Drop();
+      if (lists_ && !MayBeCommitted(committed.error())) lists_->Drop();
       return committed;
     }
     Report(lists_->num_by_reason());

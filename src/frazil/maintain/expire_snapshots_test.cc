@@ -136,6 +136,27 @@ TEST(ExpireSnapshots, AnUnknownOutcomeDeletesNothing) {
   ASSERT_THAT(RemovalList::Find(*test.io, test.metadata().location, "expire"), IsOkAnd(testing::SizeIs(1)));
 }
 
+// The request may be on its way still: what it would free is remembered, and looked at by whoever comes later.
+TEST(ExpireSnapshots, ACommitThatIsNotAnsweredAndNotThereLeavesItsList) {
+  TestTable test({{"commit.retry.num-retries", "0"}});
+  AppendEach(test, {"a", "b"});
+  const std::set<std::string> before = AllFiles(test);
+  test.decide = [](std::string_view operation) -> Status {
+    return operation == "commit.before" ? Fail(ErrorCode::kUnavailable, "no answer") : Status();
+  };
+  EXPECT_THAT(ExpireSnapshots(test.table, KeepOnlyHeads(test), ContextOf(test)),
+              IsError(ErrorCode::kUnavailable, "no answer"));
+  test.decide = nullptr;
+  EXPECT_THAT(RemovalList::Find(*test.io, test.metadata().location, "expire"), IsOkAnd(testing::SizeIs(1)));
+  const int64_t hours_later = int64_t{3} * 3600 * 1000;
+  RemovalResult resumed;
+  ASSERT_THAT(
+      FileRemoval(test.table, RemovalOperation::kExpire, FileSet(), hours_later, ContextOf(test), {}).Resume(resumed),
+      IsOk());
+  EXPECT_THAT(resumed.deleted, testing::IsEmpty());
+  EXPECT_EQ(AllFiles(test), before) << "it was never true";
+}
+
 TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
   TestTable test;
   const spec::DataFile live = WrittenFile(test, "live", 1);

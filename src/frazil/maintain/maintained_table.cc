@@ -49,6 +49,10 @@ Clock& ClockOf(const table::ProcedureContext& context) {
   return context.clock != nullptr ? *context.clock : Clock::System();
 }
 
+bool MayBeCommitted(const Error& error) {
+  return error.code() == ErrorCode::kCommitUnknown || error.code() == ErrorCode::kUnavailable;
+}
+
 void Notice(const table::ProcedureContext& context, const std::string& line) {
   if (context.on_notice) context.on_notice(line);
 }

@@ -29,6 +29,9 @@ Result<expr::ExpressionPtr> ParseWhere(const table::ProcedureContext& context, c
 std::vector<std::string> FoldersOf(const spec::TableMetadata& metadata);
 
 Clock& ClockOf(const table::ProcedureContext& context);
+/// Whether a metadata commit (table::CommitUpdates) that ended like this may be true, now or when its request arrives late: then
+/// nothing is deleted that it may name (maintenance.md section 5, rule 1).
+bool MayBeCommitted(const Error& error);
 /// One line for people, if anybody listens.
 void Notice(const table::ProcedureContext& context, const std::string& line);
 /// kShuttingDown when the caller wants the procedure to end.
