@@ -1,6 +1,7 @@
 // CALL system.compute_table_stats (spec section 9.7): the number of distinct values of each column, as sketches in a
 // Puffin file that the metadata names. Query planners of other engines read them.
 
+#include <algorithm>
 #include <mutex>
 
 #include <arrow/api.h>
@@ -60,7 +61,7 @@ Status AddColumn(const arrow::Array& column, const spec::Type& type, DistinctVal
   return {};
 }
 
-/// Chosen columns; none chosen: all that have single values.
+/// Chosen columns, each once; none chosen: all that have single values.
 Result<std::vector<spec::Field>> ChooseColumns(const spec::Schema& schema,
                                                const std::optional<std::vector<std::string>>& names) {
   std::vector<spec::Field> chosen;
@@ -87,7 +88,9 @@ Result<std::vector<spec::Field>> ChooseColumns(const spec::Schema& schema,
     if (schema.PathTo(field->id).size() > 1) {
       return Fail(ErrorCode::kNotSupported, "statistics of a nested field are not supported yet: {}", name);
     }
-    chosen.push_back(*field);
+    const bool is_again =
+        std::any_of(chosen.begin(), chosen.end(), [&](const spec::Field& known) { return known.id == field->id; });
+    if (!is_again) chosen.push_back(*field);
   }
   return chosen;
 }
