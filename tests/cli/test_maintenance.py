@@ -105,6 +105,7 @@ def test_expiry_frees_what_compaction_replaced_and_keeps_progress(events):
     assert len(events.metadata(TABLE)["snapshots"]) > 1, "nothing was changed"
     acted = last_line(events.run("expire", TABLE, "--older-than", "0s", "--retain-last", "1", "--yes", "-o", "json"))
     assert {**acted, "dry_run": True} == dry
+    assert (acted["not_listed_files_count"], acted["not_listed_snapshots_and_refs_count"]) == (0, 0)
     assert len(events.metadata(TABLE)["snapshots"]) == 1
     assert len(list(location.glob("data/**/*.parquet"))) == 1
     assert rows(events) == before
@@ -141,7 +142,7 @@ def test_orphans_are_listed_then_deleted(events):
     assert json.loads(listed.stdout.splitlines()[0])["orphan_file_location"].endswith("/lost.parquet")
     assert old.exists() and "nothing was deleted" in listed.stderr
     deleted = events.run("clean-orphans", TABLE, "--yes", "-o", "json")
-    assert last_line(deleted)["orphan_files_count"] == 1
+    assert last_line(deleted)["orphan_files_count"] == 1 and last_line(deleted)["left_files_count"] == 0
     assert not old.exists() and young.exists()
     assert {path for path in local_path(events.metadata(TABLE)["location"]).rglob("*") if path.is_file()} == kept
 

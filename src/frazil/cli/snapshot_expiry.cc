@@ -45,21 +45,6 @@ Result<maintain::ExpireOptions> OptionsOf(const ExpiryRequest& request, const st
   return options;
 }
 
-/// What would go, the oldest snapshots only if there is no memory to list the files of all: `--yes` deletes what was listed.
-Result<maintain::ExpireResult> FindExpired(table::Table& table, maintain::ExpireOptions options,
-                                           table::ProcedureContext context) {
-  for (;;) {
-    FRAZIL_ASSIGN(maintain::ExpireResult result, maintain::ExpireSnapshots(table, options, context));
-    const auto num_tried = static_cast<std::ptrdiff_t>(result.expired.size()) / 2;
-    if (result.num_left_out == 0 || num_tried == 0) return result;
-    options.only = maintain::ExpiryScope{
-        .snapshots = {result.expired.begin(), result.expired.begin() + num_tried},
-        .refs = {result.removed_refs.begin(), result.removed_refs.end()},
-    };
-    context.on_notice = nullptr;  // it has told its notices
-  }
-}
-
 }  // namespace
 
 ShownConditions ExpiryRequest::Conditions() const {
@@ -78,7 +63,7 @@ ShownConditions ExpiryRequest::Conditions() const {
 Result<maintain::ExpireResult> ExpireSnapshots(Context& context, MaintenanceSession& session, table::Table& table,
                                                const ExpiryRequest& request, const std::optional<ShownExpiry>& shown) {
   FRAZIL_ASSIGN(const maintain::ExpireOptions options, OptionsOf(request, shown));
-  auto done = options.dry_run ? FindExpired(table, options, session.context())
+  auto done = options.dry_run ? maintain::ShowExpirable(table, options, session.context())
                               : maintain::ExpireSnapshots(table, options, session.context());
   FRAZIL_TRY(done);
   maintain::ExpireResult result = *std::move(done);

@@ -130,6 +130,54 @@ TEST_F(ManyFiles, ADryRunCountsWhatItHasNoRoomToShow) {
   EXPECT_EQ(DeadThatAreThere(), dead_);
 }
 
+// In two phases only what was seen is deleted: round after round all goes, and nothing is left behind.
+TEST(ExpireSnapshots, WhatIsShownHasRoomSnapshotBySnapshot) {
+  constexpr int kSwaps = 6;
+  TestTable test;
+  std::set<std::string> dead;
+  table::FileChanges swap;
+  for (int i = 0; i < kSwaps; ++i) {
+    table::FileChanges next = table::Adding({});
+    for (const table::AddedDataFile& old : swap.added_data_files) {
+      next.removed_data_files.push_back(old.file.file_path);
+      dead.insert(old.file.file_path);
+    }
+    for (int k = 0; k < 100; ++k) {
+      next.added_data_files.push_back(
+          {.file = WrittenFile(test, fmt::format("f{}-{}", i, k), 1), .sequence_number = {}});
+    }
+    ASSERT_THAT(table::Commit(test, next), IsOk());
+    swap = std::move(next);
+  }
+  MemoryBudget budget(int64_t{512} << 10);  // room for some 300 at a time
+  table::ProcedureContext context = ContextOf(test);
+  context.budget = &budget;
+  context.temp_directory = ::testing::TempDir();
+  const ExpireOptions options = KeepOnlyHeads(test);
+  int num_rounds = 0;
+  for (int64_t left = kSwaps - 1; left > 0; ++num_rounds) {
+    const auto shown = ShowExpirable(test.table, options, context);
+    ASSERT_THAT(shown, IsOk());
+    EXPECT_EQ(shown->num_left_out, 0);
+    ASSERT_FALSE(shown->expired.empty());
+    left -= static_cast<int64_t>(shown->expired.size());
+    EXPECT_EQ(shown->num_not_asked_for, left);
+    ExpireOptions seen = options;
+    seen.only = ExpiryScope{.snapshots = {shown->expired.begin(), shown->expired.end()}, .refs = {}};
+    seen.only_files.emplace();
+    for (const RemovalCandidate& file : shown->freed) seen.only_files->insert(file.path);
+    const auto done = ExpireSnapshots(test.table, seen, context);
+    ASSERT_THAT(done, IsOk());
+    EXPECT_EQ(done->expired, shown->expired);
+    EXPECT_EQ(done->num_files_taken_out, 0);
+    EXPECT_EQ(done->num_freed_files(), shown->num_freed_files());
+  }
+  EXPECT_GT(num_rounds, 1);
+  EXPECT_EQ(test.Other().metadata()->snapshots.size(), 1U);
+  const std::set<std::string> there = AllFiles(test);
+  EXPECT_TRUE(std::none_of(dead.begin(), dead.end(), [&](const auto& path) { return there.contains(path); }));
+}
+
 TEST_F(ManyFiles, TheHistoryHasEachThatWasDeleted) {
   ASSERT_NO_FATAL_FAILURE(Make(2000));
   TempDir folder;

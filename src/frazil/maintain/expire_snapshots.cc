@@ -369,6 +369,18 @@ Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& o
   return result;
 }
 
+Result<ExpireResult> ShowExpirable(table::Table& table, ExpireOptions options, table::ProcedureContext context) {
+  options.dry_run = true;
+  for (;;) {
+    FRAZIL_ASSIGN(ExpireResult result, ExpireSnapshots(table, options, context));
+    const auto num_tried = static_cast<std::ptrdiff_t>(result.expired.size()) / 2;
+    if (result.num_left_out == 0 || num_tried == 0) return result;
+    options.only = ExpiryScope{.snapshots = {result.expired.begin(), result.expired.begin() + num_tried},
+                               .refs = {result.removed_refs.begin(), result.removed_refs.end()}};
+    context.on_notice = nullptr;  // they were told
+  }
+}
+
 ProcedureDefinition ExpireSnapshotsDefinition() {
   using table::ProcedureType;
   ProcedureDefinition definition;

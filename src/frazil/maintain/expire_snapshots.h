@@ -68,4 +68,8 @@ struct ExpireResult {
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,
                                      const table::ProcedureContext& context);
 
+/// A dry run for people who then delete what they have seen: the oldest snapshots only, if there is no memory to show the files
+/// of all, half as many until it suffices (num_not_asked_for: the others). A single one is shown in part.
+Result<ExpireResult> ShowExpirable(table::Table& table, ExpireOptions options, table::ProcedureContext context);
+
 }  // namespace frazil::maintain
