@@ -45,7 +45,7 @@ Summary SummaryOf(const table::Table& table, const maintain::ExpireResult& resul
       .Add("deleted_manifest_files_count", counts[FileKind::kManifest])
       .Add("deleted_manifest_lists_count", counts[FileKind::kManifestList])
       .Add("deleted_statistics_files_count", counts[FileKind::kStatistics])
-      .Add("files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size()))
+      .Add("files_of_earlier_runs_count", result.num_resumed)
       .Add("not_listed_snapshots_and_refs_count", result.num_not_asked_for)
       .Add("not_listed_files_count", result.num_left_out + result.num_files_taken_out);
   return summary;
@@ -68,11 +68,10 @@ Result<ExitCode> Run(Context& context, const ExpireCommand& command) {
   if (request.yes) return ExitCode::kOk;
   context.Say(fmt::format("{} snapshots and {} refs could go, and {} files with them", result->expired.size(),
                           result->removed_refs.size(), result->num_freed_files()));
-  if (!result->resumed.deleted.empty()) {
-    context.Say(
-        fmt::format("{} files wait to be deleted that an earlier run had freed", result->resumed.deleted.size()));
+  if (result->num_resumed > 0) {
+    context.Say(fmt::format("{} files wait to be deleted that an earlier run had freed", result->num_resumed));
   }
-  if (!result->expired.empty() || !result->removed_refs.empty() || !result->resumed.deleted.empty()) {
+  if (!result->expired.empty() || !result->removed_refs.empty() || result->num_resumed > 0) {
     context.Say(fmt::format(
         "nothing was changed: within a day, --yes expires these snapshots and no others; take out those that "
         "are to stay, or delete the list: {}",

@@ -159,7 +159,7 @@ Result<Step> Expire(Context& context, MaintenanceSession& session, table::Table&
   return Step{.text = fmt::format("expired {} snapshots and deleted {} files", num_snapshots, num_files),
               .numbers = {{"expired_snapshots_count", num_snapshots},
                           {"deleted_files_count", num_files},
-                          {"files_of_earlier_runs_count", static_cast<int64_t>(result.resumed.deleted.size())},
+                          {"files_of_earlier_runs_count", result.num_resumed},
                           {"not_listed_files_count", result.num_files_taken_out}},
               .error = {}};
 }

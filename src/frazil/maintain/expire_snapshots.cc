@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <span>
 #include <unordered_set>
 
 #include "frazil/maintain/candidate_collector.h"
@@ -238,7 +239,8 @@ class Expiry {
     result_.freed = std::move(collected.files);
     for (const RemovalCandidate& file : result_.freed) ++result_.num_freed[file.kind];
     FileRemoval files(table_, RemovalOperation::kExpire, FileSet(), 0, context_, options_.pace);
-    FRAZIL_ASSIGN(result_.resumed.deleted, files.Unfinished());
+    FRAZIL_ASSIGN(result_.unfinished, files.Unfinished());
+    result_.num_resumed = static_cast<int64_t>(result_.unfinished.size());
     return {};
   }
 
@@ -259,14 +261,16 @@ class Expiry {
     FileRemoval files(table_, RemovalOperation::kExpire, *std::move(live_), store_now_ms, context_, options_.pace);
     for (size_t i = 0; i < lists.size(); ++i) {
       const Status deleted = DeleteListed(files, lists[i], recorder);
-      if (!deleted && i + 1 < lists.size()) {
-        Notice(context_, fmt::format("{} more lists of freed files are left to the run after the next hour",
-                                     lists.size() - i - 1));
-      }
+      if (!deleted) Leave(std::span(lists).subspan(i + 1));
       FRAZIL_TRY(deleted);
     }
     lists_.reset();  // their room
-    return files.Resume(result_.resumed, options_.only_files);
+    RemovalResult resumed;
+    return files.Resume(resumed, options_.only_files, [&](RemovalResult& done) {
+      result_.num_resumed += static_cast<int64_t>(done.deleted.size());
+      recorder.RecordDeleted(done.deleted);
+      done = {};
+    });
   }
 
  private:
@@ -331,6 +335,20 @@ class Expiry {
     return done;
   }
 
+  /// Says of lists that this run does not come to them, so that the next one takes them up at once. Best effort: after an hour it
+  /// takes them for abandoned.
+  void Leave(std::span<const std::string> lists) {
+    if (lists.empty()) return;
+    for (const std::string& list : lists) {
+      const auto files = RemovalList::Read(*table_.io(), *table_.metadata(), list);
+      const bool is_left =
+          files && RemovalList::Write(*table_.io(), *table_.metadata(),
+                                      RemovalList::Left(RemovalOperationName(RemovalOperation::kExpire)), *files);
+      if (is_left) static_cast<void>(table_.io()->Delete({list}));
+    }
+    Notice(context_, fmt::format("{} more lists of freed files are left to the next run", lists.size()));
+  }
+
   table::Table& table_;
   const ExpireOptions& options_;
   const table::ProcedureContext& context_;
@@ -362,8 +380,7 @@ Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& o
   const Status done = expiry.Run(recorder);
   recorder.Measure({{"snapshots", static_cast<int64_t>(result.expired.size())},
                     {"files", result.num_freed_files()},
-                    {"files_of_earlier_runs", static_cast<int64_t>(result.resumed.deleted.size())}});
-  recorder.Deleted(result.resumed.deleted);
+                    {"files_of_earlier_runs", result.num_resumed}});
   recorder.Finish(done ? "ok" : done.error().ToString());
   FRAZIL_TRY(done);
   return result;

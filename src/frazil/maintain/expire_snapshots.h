@@ -46,9 +46,10 @@ struct ExpireResult {
   std::vector<RemovalCandidate> freed;  ///< of a dry run: what would be deleted, as much as there is memory to show
   MemoryBudget::Reservation room;       ///< of it
   int64_t num_left_out = 0;             ///< of a dry run: files besides; one may count twice
-  RemovalResult resumed;                ///< what earlier runs had left; of a dry run: what they have left
-  int64_t num_files_taken_out = 0;      ///< freed, and not in options.only_files
-  int64_t num_not_asked_for = 0;        ///< snapshots and refs that could go too, and options.only does not name
+  std::vector<RemovalCandidate> unfinished;  ///< of a dry run: what earlier runs have left to delete
+  int64_t num_resumed = 0;                   ///< files of those that were deleted, or would be
+  int64_t num_files_taken_out = 0;           ///< freed, and not in options.only_files
+  int64_t num_not_asked_for = 0;             ///< snapshots and refs that could go too, and options.only does not name
 
   int64_t num_freed_files() const;  ///< of all kinds
 };

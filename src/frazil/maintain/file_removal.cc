@@ -225,7 +225,8 @@ Result<std::vector<io::FileInfo>> FileRemoval::FindUnfinished(const std::string&
   return lists;
 }
 
-Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only) {
+Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only,
+                           const std::function<void(RemovalResult& result)>& take) {
   const auto lists = FindUnfinished(RemovalOperationName(operation_));
   if (!lists) {
     Notice(context_, "what earlier runs had listed stays: " + lists.error().ToString());
@@ -233,6 +234,8 @@ Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<s
   }
   for (const io::FileInfo& list : *lists) {
     Status resumed = ResumeList(list, only, result);
+    if (take) take(result);
+    if (result.deleted.empty()) rooms_.clear();
     if (resumed) continue;
     if (resumed.error().code() == ErrorCode::kShuttingDown) return resumed;
     Notice(context_, "what an earlier run had listed stays: " + resumed.error().ToString());

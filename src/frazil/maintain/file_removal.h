@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,8 +51,10 @@ class FileRemoval {
 
   /// Finishes what earlier expiries listed and did not delete: what a run said that it leaves, and other lists older than an
   /// hour; those of runs that may still be at work are left alone. Of these files only those that `only` names, if given: the
-  /// others stay in a list, with a notice. A list that does not work stays, with a notice. kShuttingDown.
-  Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt);
+  /// others stay in a list, with a notice. A list that does not work stays, with a notice. kShuttingDown. After each list
+  /// `take` gets what was done since, if given, and may empty it: then the next list has its memory.
+  Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt,
+                const std::function<void(RemovalResult& result)>& take = nullptr);
   /// What Resume() would take up now; a list that does not work is passed over.
   Result<std::vector<RemovalCandidate>> Unfinished() const;
   /// Deletes the lists that Resume() would take up: whoever was to go by them has listed anew. And probes that were left

@@ -7,7 +7,8 @@ Status FreedLists::Add(RemovalCandidate file) {
   if (collector_.Add(file)) return {};
   if (!listed_) listed_.emplace(room_);
   FRAZIL_TRY(WriteList());
-  if (collector_.Add(std::move(file))) return {};
+  // It may have been among them.
+  if (listed_->Contains(file.path) || collector_.Add(std::move(file))) return {};
   return tl::unexpected(Error(ErrorCode::kResourceExhausted, "no memory is left to list the files that an expiry frees")
                             .WithHint("raise --memory-limit"));
 }
