@@ -1,6 +1,7 @@
 #include "frazil/ingest/batch_files.h"
 
 #include <algorithm>
+#include <span>
 
 #include <arrow/api.h>
 #include <arrow/util/byte_size.h>
@@ -16,9 +17,8 @@ namespace {
 constexpr size_t kMaxPatchedPart = 4;
 
 /// The table's columns of some rows, and `_row_id` behind them.
-Result<std::shared_ptr<arrow::RecordBatch>> RowsWithIds(const arrow::RecordBatch& batch,
-                                                        const std::vector<int64_t>& rows,
-                                                        const std::vector<std::optional<spec::RowId>>& row_ids) {
+Result<std::shared_ptr<arrow::RecordBatch>> RowsWithIds(const arrow::RecordBatch& batch, std::span<const int64_t> rows,
+                                                        std::span<const std::optional<spec::RowId>> row_ids) {
   FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> gathered, write::Gather(batch, rows));
   arrow::Int64Builder builder;
   arrow::Status status = builder.Reserve(static_cast<int64_t>(row_ids.size()));
@@ -65,11 +65,23 @@ std::vector<Part> LandingParts(int64_t num_rows, int64_t min_rows, const Executo
   return parts;
 }
 
-/// Writes the part's rows of the sorted batch. Files of a part that failed are deleted.
+/// Rows of a batch in the order in which they are written, and what their row ids are.
+struct SortedRows {
+  const arrow::RecordBatch& batch;
+  std::vector<int64_t> rows;
+  std::vector<std::optional<spec::RowId>> row_ids;
+};
+
+/// Writes the part's rows. Files of a part that failed are deleted.
 Status WritePart(const table::Table& base, const spec::SchemaPtr& schema, Executor* executor,
-                 const write::RowWriterOptions& options, const arrow::RecordBatch& sorted, Part& part) {
+                 const write::RowWriterOptions& options, const SortedRows& sorted, Part& part) {
   const int64_t begin = part.partitions.front().begin;
   const int64_t end = part.partitions.back().end;
+  const auto first = static_cast<size_t>(begin);
+  const auto count = static_cast<size_t>(end - begin);
+  FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch,
+                RowsWithIds(sorted.batch, std::span(sorted.rows).subspan(first, count),
+                            std::span(sorted.row_ids).subspan(first, count)));
   std::vector<write::PartitionRange> partitions = part.partitions;
   for (write::PartitionRange& partition : partitions) {
     partition.begin -= begin;
@@ -77,7 +89,7 @@ Status WritePart(const table::Table& base, const spec::SchemaPtr& schema, Execut
   }
   FRAZIL_ASSIGN(const std::unique_ptr<write::RowWriter> writer,
                 write::RowWriter::Make(base.io(), base.metadata(), schema, executor, options));
-  FRAZIL_TRY(writer->WriteGrouped(*sorted.Slice(begin, end - begin), partitions, &part.locations));
+  FRAZIL_TRY(writer->WriteGrouped(*batch, partitions, &part.locations));
   FRAZIL_ASSIGN(part.files, writer->Finish());
   return {};
 }
@@ -204,13 +216,13 @@ Result<BatchFiles::WrittenFiles> BatchFiles::Write(const table::Table& base, con
   write::RowWriterOptions options{.spec = written.spec, .sort_order_id = {}, .is_landing = written.is_landing};
   if (!written.is_landing && sort_order.is_sorted()) options.sort_order_id = sort_order.id;
 
-  const std::vector<int64_t> sorted_rows = Permuted(rows, order.permutation);
-  const std::vector<std::optional<spec::RowId>> sorted_ids = Permuted(row_ids, order.permutation);
-  FRAZIL_ASSIGN(const std::shared_ptr<arrow::RecordBatch> batch, RowsWithIds(*batch_.rows, sorted_rows, sorted_ids));
+  const SortedRows sorted{.batch = *batch_.rows,
+                          .rows = Permuted(rows, order.permutation),
+                          .row_ids = Permuted(row_ids, order.permutation)};
   // Either parts or the partitions of the only part share the threads.
   Executor* const inner = parts.size() > 1 ? nullptr : executor_;
   const Status status = ParallelFor(
-      executor_, parts.size(), [&](size_t i) { return WritePart(base, schema_, inner, options, *batch, parts[i]); });
+      executor_, parts.size(), [&](size_t i) { return WritePart(base, schema_, inner, options, sorted, parts[i]); });
   for (const Part& part : parts) {
     for (const spec::DataFile& file : part.files) written_.insert(file.file_path);
   }

@@ -1,8 +1,10 @@
 #include "frazil/write/partitioner.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include <arrow/api.h>
 
@@ -15,6 +17,25 @@ namespace {
 
 /// Remembered source values are dropped beyond this, so that a partition by identity of a unique column stays bounded.
 constexpr size_t kMaxRemembered = 100'000;
+
+/// Numbers below `end`, to each of which something is assigned: in a table where that is small, else by hash.
+class NumberMap {
+ public:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+  explicit NumberMap(uint64_t end) {
+    constexpr uint64_t kMaxTable = 65'536;
+    if (end <= kMaxTable) table_.assign(end, kNone);
+  }
+  /// kNone at first.
+  uint32_t& operator[](uint64_t number) {
+    return table_.empty() ? by_hash_.try_emplace(number, kNone).first->second : table_[number];
+  }
+
+ private:
+  std::vector<uint32_t> table_;
+  std::unordered_map<uint64_t, uint32_t> by_hash_;
+};
 
 /// Order of partitions; nulls first.
 bool IsBefore(const spec::PartitionTuple& left, const spec::PartitionTuple& right) {
@@ -82,16 +103,16 @@ Result<std::vector<uint32_t>> Partitioner::OrdinalsOf(Field& field, const arrow:
     // Keys are often bucketed, and no two are alike: remembering them would cost more than their hash.
     const auto num_buckets = static_cast<uint32_t>(field.transform.parameter());
     if (const auto numbers = BucketNumbers(*source, rows, num_buckets)) {
-      std::unordered_map<uint32_t, uint32_t> ordinal_of_bucket;
+      NumberMap ordinal_of_bucket(uint64_t{num_buckets} + 1);
       for (size_t i = 0; i < rows.size(); ++i) {
         const uint32_t number = (*numbers)[i];
-        const auto [slot, is_new] = ordinal_of_bucket.try_emplace(number, 0);
-        if (is_new) {
+        uint32_t& ordinal = ordinal_of_bucket[number];
+        if (ordinal == NumberMap::kNone) {
           spec::Value bucket;
           if (number != num_buckets) bucket = static_cast<int32_t>(number);
-          slot->second = field.OrdinalOfResult(std::move(bucket));
+          ordinal = field.OrdinalOfResult(std::move(bucket));
         }
-        ordinals[i] = slot->second;
+        ordinals[i] = ordinal;
       }
       return ordinals;
     }
@@ -105,25 +126,27 @@ Result<std::vector<uint32_t>> Partitioner::OrdinalsOf(Field& field, const arrow:
 Result<PartitionedRows> Partitioner::Rank(const arrow::RecordBatch& batch, std::span<const int64_t> rows) {
   PartitionedRows result;
   if (rows.empty()) return result;
-  // Distinct combinations get numbers field by field: 64 bits hold the number so far and the next field's ordinal.
+  // Distinct combinations get numbers field by field, from the number so far and the next field's ordinal.
   std::vector<uint32_t> combination(rows.size(), 0);
   std::vector<spec::PartitionTuple> tuples(1);
   for (Field& field : fields_) {
     FRAZIL_ASSIGN(const std::vector<uint32_t> ordinals, OrdinalsOf(field, batch, rows));
-    std::unordered_map<uint64_t, uint32_t> numbers;
+    const uint64_t num_ordinals = field.results.size();
+    NumberMap numbers(tuples.size() * num_ordinals);
     std::vector<spec::PartitionTuple> longer;
     uint64_t last_pair = 0;
     uint32_t last_number = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
-      const uint64_t pair = (uint64_t{combination[i]} << 32) | ordinals[i];
+      const uint64_t pair = combination[i] * num_ordinals + ordinals[i];
       if (i == 0 || pair != last_pair) {
-        const auto [slot, is_new] = numbers.try_emplace(pair, static_cast<uint32_t>(longer.size()));
-        if (is_new) {
+        uint32_t& number = numbers[pair];
+        if (number == NumberMap::kNone) {
+          number = static_cast<uint32_t>(longer.size());
           longer.push_back(tuples[combination[i]]);
           longer.back().push_back(field.results[ordinals[i]]);
         }
         last_pair = pair;
-        last_number = slot->second;
+        last_number = number;
       }
       combination[i] = last_number;
     }
