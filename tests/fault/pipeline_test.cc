@@ -215,6 +215,30 @@ TEST(Pipeline, ABoundedRunEndsAtTheOffsetsThatItIsGiven) {
   EXPECT_EQ(world.status->records, 0);
 }
 
+/// A partition that has no record yet is held back while others lag, and its bound is to come.
+TEST(Pipeline, ABoundedRunReadsAPartitionWhoseFirstRecordIsToCome) {
+  for (const bool others_lag_then : {false, true}) {
+    PipelineWorld world;
+    for (int i = 0; i < 5; ++i) world.topic->AppendTo(0, i, "v");
+    world.topic->set_max_poll(1);
+    PipelineOptions options = world.BoundedOptions();
+    options.bound.kind = ingest::StartupMode::Kind::kSpecificOffsets;
+    options.bound.specific_offsets = {{0, 5}, {1, 2}};
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      if (++polls > 1'000) return Fail(ErrorCode::kInternal, "never ends");
+      if (polls == (others_lag_then ? 2 : 50)) {
+        for (int i = 0; i < 3; ++i) world.topic->AppendTo(1, 10 + i, "late");
+      }
+      return {};
+    });
+    ASSERT_THAT(world.Run(options), IsOk()) << others_lag_then;
+    EXPECT_THAT(world.Committed(), ElementsAre(Pair(0, 5), Pair(1, 2)));
+    EXPECT_EQ(world.Rows().size(), 7u);
+  }
+}
+
 /// A bounded run that starts again does not wait for records that are the next run's.
 TEST(Pipeline, ABoundedRunThatStartsAgainEndsThoughPartitionsBeganLaterThanOthers) {
   constexpr int64_t kBeganMs = 1'700'000'000'000;

@@ -119,18 +119,19 @@ Status Pipeline::Impl::ReleaseLatePartitions() {
   return Patiently(WaitLoop::Until::kStop, [this] { return source_->Assign(late_.Open(batch_.next())); });
 }
 
-/// Those that are held back because they had no record. A bounded run reads none of them.
+/// Those that are held back because they had no record.
 Status Pipeline::Impl::LookAtEmptyPartitions() {
   const int64_t now_ms = clock_.NowMs();
-  if (options_.is_bounded || now_ms - looked_at_empty_ms_ < kLookAtEmptyEveryMs) return {};
-  if (!late_.ShouldLookAgain(batch_.next(), bounds_)) return {};
+  if (now_ms - looked_at_empty_ms_ < kLookAtEmptyEveryMs || IsAtBoundedEnd()) return {};
+  if (!late_.ShouldLookAgain(batch_.next(), BoundsToRead(batch_.next()))) return {};
   looked_at_empty_ms_ = now_ms;
   auto bounds = source_->Bounds();
   if (!bounds) return {};  // reading will notice, and say it
   bounds_ = *std::move(bounds);
+  const std::map<int32_t, PartitionBounds> to_read = BoundsToRead(batch_.next());
   bool must_assign = false;
   const Status looked = Patiently(WaitLoop::Until::kStop, [&]() -> Status {
-    FRAZIL_ASSIGN(const bool has_changed, late_.LookAgain(*source_, batch_.next(), bounds_));
+    FRAZIL_ASSIGN(const bool has_changed, late_.LookAgain(*source_, batch_.next(), to_read));
     must_assign = must_assign || has_changed;
     return must_assign ? source_->Assign(late_.Open(batch_.next())) : Status();
   });
