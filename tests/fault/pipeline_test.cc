@@ -505,6 +505,38 @@ TEST(LatePartitions, TakesNoStepsWhereNothingMovesOrNothingIsLeft) {
   }
 }
 
+/// A broker that gives one record in so many polls.
+class SlowSource : public FakeRecordSource {
+ public:
+  SlowSource(std::shared_ptr<FakeTopic> topic, Clock& clock, int polls_per_record)
+      : FakeRecordSource(std::move(topic), clock), polls_per_record_(polls_per_record) {}
+  Result<std::span<const ingest::SourceRecord>> Poll(size_t, milliseconds timeout) override {
+    if (++num_polls_ % polls_per_record_ != 0) return std::span<const ingest::SourceRecord>();
+    return FakeRecordSource::Poll(1, timeout);
+  }
+
+ private:
+  const int polls_per_record_;
+  int num_polls_ = 0;
+};
+
+/// Many partitions may take as long as they need, as long as something comes: given up and begun anew, it would never end.
+TEST(LatePartitions, ALookAtManyPartitionsEndsHoweverSlowlyTheyCome) {
+  const auto topic = std::make_shared<FakeTopic>(5);
+  ManualClock clock(1'700'000'000'000);
+  ingest::SourcePositions next;
+  for (int32_t partition = 0; partition < 5; ++partition) {
+    topic->AppendTo(partition, partition, "x");
+    next[partition].next = 0;
+  }
+  SlowSource slow(topic, clock, 150);
+  ingest::LatePartitions late;
+  ASSERT_THAT(late.Begin(slow, next, *slow.Bounds()), IsOk());
+  EXPECT_THAT(late.held(), ElementsAre(1, 2, 3, 4));
+  SlowSource silent(topic, clock, 1'000);
+  EXPECT_THAT(late.Begin(silent, next, *silent.Bounds()), IsError(ErrorCode::kUnavailable, "of 5 partitions"));
+}
+
 /// A broker that is slow must not make a partition look as if it had no record.
 TEST(LatePartitions, ALookThatFailsIsRepeated) {
   const auto topic = std::make_shared<FakeTopic>(2);

@@ -19,18 +19,18 @@ constexpr int64_t kStepMs = 10'000;
 /// So many records are cheaper to leave out than an assignment, after which all have to be fetched again.
 constexpr int64_t kManyLeftOut = 100'000;
 
-/// Timestamps of the first records behind `positions`. kUnavailable when a partition shows neither a record nor its end in
-/// time: reading it at once might be too early.
+/// Timestamps of the first records behind `positions`. kUnavailable when for a while no partition shows a record or its end:
+/// reading it at once might be too early.
 Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const SourcePositions& positions,
                                                    const LatePartitions::Bounds& bounds) {
   constexpr size_t kPollRecords = 10'000;
   constexpr std::chrono::milliseconds kPollTime{50};
-  constexpr std::chrono::seconds kPatience{10};
+  constexpr int kSilentPolls = 200;  // each waits: ten seconds
   std::map<int32_t, int64_t> first_ms;
   SourcePositions pending = positions;
   FRAZIL_TRY(source.Assign(pending));
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  while (!pending.empty() && std::chrono::steady_clock::now() < give_up) {
+  // Of silence only: to fetch the beginning of many partitions takes longer than that.
+  for (int num_silent = 0; !pending.empty() && num_silent < kSilentPolls;) {
     const size_t num_pending = pending.size();
     FRAZIL_ASSIGN(const auto records, source.Poll(kPollRecords, kPollTime));
     const bool has_records = !records.empty();
@@ -40,8 +40,10 @@ Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const S
     for (const auto& [partition, position] : source.Positions()) {
       if (position.next >= bounds.at(partition).end) pending.erase(partition);  // no record, only gaps
     }
+    const bool has_shown = pending.size() < num_pending;
+    num_silent = has_records || has_shown ? 0 : num_silent + 1;
     // Partitions that have shown theirs may have much more, which comes before the others'.
-    if (has_records && pending.size() == num_pending) FRAZIL_TRY(source.Assign(pending));
+    if (has_records && !has_shown) FRAZIL_TRY(source.Assign(pending));
   }
   if (!pending.empty()) {
     return Fail(ErrorCode::kUnavailable,
