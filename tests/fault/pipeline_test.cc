@@ -505,6 +505,34 @@ TEST(LatePartitions, TakesNoStepsWhereNothingMovesOrNothingIsLeft) {
   }
 }
 
+/// Retention leaves every partition a beginning of its own: no growth, and nothing to go in step for.
+TEST(LatePartitions, TakesNoStepsWhereRetentionTookTheBeginning) {
+  constexpr int64_t kBeganMs = 1'700'000'000'000;
+  constexpr int64_t kLeftMs = kBeganMs + 3'600'000;
+  for (const bool is_cut : {false, true}) {
+    const auto topic = std::make_shared<FakeTopic>(3);
+    ManualClock clock(kLeftMs);
+    FakeRecordSource source(topic, clock);
+    for (int i = 0; i < 2; ++i) {
+      topic->AppendTo(0, i, "x", kBeganMs);
+      topic->AppendTo(1, i, "x", kBeganMs);
+    }
+    ingest::SourcePositions next = {{0, {1, {}}}, {1, {1, {}}}, {2, {0, {}}}};
+    if (is_cut) {
+      topic->AppendTo(2, 2, "gone", kBeganMs);
+      topic->Truncate(2, 1);
+      next[2].next = 1;
+    }
+    topic->AppendTo(2, 2, "x", kLeftMs);
+    ingest::LatePartitions late;
+    ASSERT_THAT(late.Begin(source, next, *source.Bounds()), IsOk());
+    EXPECT_THAT(late.held(), ElementsAre(2));
+    ingest::SourceRecord record;
+    record.timestamp_ms = kLeftMs;
+    EXPECT_EQ(late.Stops(record), !is_cut);
+  }
+}
+
 /// A broker that gives one record in so many polls.
 class SlowSource : public FakeRecordSource {
  public:

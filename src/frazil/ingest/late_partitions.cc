@@ -91,19 +91,21 @@ Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, c
     first_ms_[partition] = std::clamp<int64_t>(time, 0, kLatestTimeMs);
     held_.insert(partition);
   }
-  AddSteps(added, next);
+  AddSteps(added, next, bounds);
   (void)Release(next, {});
   return {};
 }
 
 /// Where the topic grew, as far as the times tell when its partitions began. Those that were known already, or in whose middle
-/// reading begins, were there before all others.
-void LatePartitions::AddSteps(const SourcePositions& added, const SourcePositions& next) {
+/// reading begins, were there before all others; so was what retention has begun to take, whose first record tells nothing.
+void LatePartitions::AddSteps(const SourcePositions& added, const SourcePositions& next, const Bounds& bounds) {
   constexpr int64_t kBefore = -1;  // no time of a first record
   std::multimap<int64_t, int32_t> by_begin;
   for (const auto& [partition, position] : next) {
     if (never_written_.contains(partition)) continue;
-    const auto first = added.contains(partition) ? first_ms_.find(partition) : first_ms_.end();
+    const auto log = bounds.find(partition);
+    const bool is_whole = added.contains(partition) && log != bounds.end() && log->second.log_start == 0;
+    const auto first = is_whole ? first_ms_.find(partition) : first_ms_.end();
     by_begin.emplace(first == first_ms_.end() ? kBefore : first->second, partition);
   }
   std::set<int32_t> before;

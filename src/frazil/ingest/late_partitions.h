@@ -55,7 +55,7 @@ class LatePartitions {
 
  private:
   bool Waits(int32_t partition, const SourcePositions& next, const std::map<int32_t, int64_t>& newest) const;
-  void AddSteps(const SourcePositions& added, const SourcePositions& next);
+  void AddSteps(const SourcePositions& added, const SourcePositions& next, const Bounds& bounds);
   bool StopsAtStep(const SourceRecord& record);
   bool IsAtEnd(int32_t partition, const SourcePositions& next) const;
   /// Goes on behind the steps where all have arrived. Whether some are open now that were not.
