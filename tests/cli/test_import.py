@@ -49,6 +49,21 @@ INSERT INTO dst SELECT id, v FROM src;
     assert "'catalog-type' of table dst" in done.stderr and "'uri' of table dst" in done.stderr
 
 
+@pytest.mark.parametrize("endianness, is_said", [("big-endian", False), ("little-endian", True)])
+def test_keys_whose_bytes_are_read_the_other_way_round_are_said(home, endianness, is_said):
+    script = home.folder / "job.sql"
+    script.write_text(f"""
+CREATE TABLE src (id BIGINT, v STRING, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'kafka', 'topic' = 'a',
+  'properties.bootstrap.servers' = 'b:9092', 'key.format' = 'raw', 'key.fields' = 'id',
+  'key.raw.endianness' = '{endianness}', 'value.format' = 'json');
+INSERT INTO c.d.dst SELECT id, v FROM src;
+""")
+    done = home.run("import", "flink", script)
+    assert "endianness" not in done.stdout
+    said = f"{script}: line 2: 'key.raw.endianness' of table src is not carried over: numbers are big-endian"
+    assert (said in done.stderr.splitlines()) == is_said
+
+
 @pytest.mark.parametrize("text, message", [
     ("CREATE TABLE t (a INT WITH", "line 1: expected ')'"),
     ("SELECT 'open", "quoted text never ends, from line 1"),

@@ -256,7 +256,10 @@ void Importer::FormatOptions(const FlinkTable& table, Options& options) {
           "is null",
           table.line, side, Joined(table.name)));
     }
-    Take(options, side + "raw.endianness");
+    if (Take(options, side + "raw.endianness", "big-endian") != "big-endian") {
+      Note(fmt::format("line {}: '{}raw.endianness' of table {} is not carried over: numbers are big-endian",
+                       table.line, side, Joined(table.name)));
+    }
     const std::string charset = Take(options, side + "raw.charset");
     if (charset.empty() || spec::EqualsAnyCase(charset, "UTF-8")) continue;
     Note(fmt::format("line {}: '{}raw.charset' of table {} is not carried over: text is UTF-8, not {}", table.line,
