@@ -200,6 +200,9 @@ TEST(Pipeline, ABoundedRunEndsAtTheOffsetsThatItIsGiven) {
   options.bound.specific_offsets = {{0, 3}};
   EXPECT_THAT(world.Run(options),
               IsError(ErrorCode::kInvalidArgument, "scan.bounded.specific-offsets says nothing of partition 1"));
+  options.bound.specific_offsets = {{0, 3}, {1, 7}, {2, 1}};
+  EXPECT_THAT(world.Run(options), IsError(ErrorCode::kInvalidArgument, "topic fake does not have: 2"));
+  EXPECT_EQ(world.NumSnapshots(), 0u) << "refused before anything is changed";
   options.bound.specific_offsets = {{0, 3}, {1, 7}};
   int polls = 0;
   world.topic->set_fault([&](std::string_view operation) -> Status {

@@ -146,7 +146,10 @@ Status Pipeline::Impl::StartOnce() {
                                                          {.startup = options_.startup,
                                                           .reset_offsets = options_.reset_offsets,
                                                           .on_notice = index_options_.on_notice,
-                                                          .prepare_table = [this] { return PrepareTable(); }},
+                                                          .prepare_table = [this]() -> Status {
+                                                            FRAZIL_TRY(CheckBound());
+                                                            return PrepareTable();
+                                                          }},
                                                          clock_));
   const spec::SchemaPtr schema = table_.metadata()->schema();
   if (!HasSameKey(*schema, *started_.key)) {
@@ -182,6 +185,24 @@ Status Pipeline::Impl::StartOnce() {
   return {};
 }
 
+Status Pipeline::Impl::CheckBound() {
+  if (!options_.is_bounded || !is_first_start_ || options_.bound.kind != StartupMode::Kind::kSpecificOffsets) return {};
+  const std::map<int32_t, int64_t>& offsets = options_.bound.specific_offsets;
+  FRAZIL_ASSIGN(const auto bounds, source_->Bounds());
+  for (const auto& [partition, log] : bounds) {
+    if (offsets.contains(partition)) continue;
+    return Fail(ErrorCode::kInvalidArgument, "scan.bounded.specific-offsets says nothing of partition {} of {}",
+                partition, source_->description());
+  }
+  for (const auto& [partition, offset] : offsets) {
+    if (bounds.contains(partition)) continue;
+    return Fail(ErrorCode::kInvalidArgument,
+                "scan.bounded.specific-offsets names a partition that {} does not have: {}", source_->description(),
+                partition);
+  }
+  return {};
+}
+
 Status Pipeline::Impl::FindBoundedEnds(const SourcePositions& positions) {
   using Kind = StartupMode::Kind;
   const StartupMode& bound = options_.bound;
@@ -196,10 +217,6 @@ Status Pipeline::Impl::FindBoundedEnds(const SourcePositions& positions) {
   for (const auto& [partition, bounds] : bounds_) {
     if (!positions.contains(partition)) continue;
     const auto end = wanted.find(partition);
-    if (bound.kind == Kind::kSpecificOffsets && end == wanted.end()) {
-      return Fail(ErrorCode::kInvalidArgument, "scan.bounded.specific-offsets says nothing of partition {} of {}",
-                  partition, source_->description());
-    }
     bounded_ends_[partition] = end == wanted.end() ? bounds.end : end->second;
   }
   return {};

@@ -47,6 +47,8 @@ class Pipeline::Impl {
   Status RunFromStart();
   Status Start();
   Status StartOnce();
+  /// Before the table is changed: a bound by offsets has to be of the partitions that there are.
+  Status CheckBound();
   Status FindBoundedEnds(const SourcePositions& positions);
   std::map<int32_t, PartitionBounds> BoundsToRead(const SourcePositions& next) const;
   /// What the table has to be like; changes it.
