@@ -568,6 +568,53 @@ TEST(LatePartitions, ALookAtManyPartitionsEndsHoweverSlowlyTheyCome) {
   EXPECT_THAT(late.Begin(silent, next, *silent.Bounds()), IsError(ErrorCode::kUnavailable, "of 5 partitions"));
 }
 
+/// A stop is heard while first records are waited for, and what was read before is committed.
+TEST(Pipeline, AStopWhileFirstRecordsDoNotComeCommitsWhatWasRead) {
+  for (const bool appears_then : {false, true}) {
+    PipelineWorld world({.num_partitions = appears_then ? 1 : 2});
+    const int32_t old = appears_then ? 0 : 1;
+    const int32_t late = appears_then ? 1 : 0;
+    // From here on first records are looked for: as soon as the partition is known, or with the records that come then.
+    const int away_from = appears_then ? 3 : 4;
+    for (int i = 0; i < 9; ++i) world.topic->AppendTo(old, i, "old");
+    world.topic->set_max_poll(2);
+    PipelineOptions options = world.BoundedOptions();
+    options.is_bounded = false;
+    options.commit_interval = std::chrono::hours(1);
+    ingest::Pipeline* running = nullptr;
+    int polls = 0;
+    world.topic->set_fault([&](std::string_view operation) -> Status {
+      if (operation != "poll") return {};
+      if (++polls == 2) {
+        if (appears_then) world.topic->AddPartition();
+        world.topic->AppendTo(late, 100, "new");
+        world.clock->Advance(11'000);  // so that it is noticed
+      }
+      if (polls < away_from) return {};
+      if (polls == 9) running->Stop(milliseconds(1'000));
+      return polls > 1'000 ? Fail(ErrorCode::kInternal, "never stops")
+                           : Fail(ErrorCode::kUnavailable, "the broker is away");
+    });
+    const auto pipeline = world.NewPipeline(options);
+    running = pipeline.get();
+    ASSERT_THAT(pipeline->Run(), IsOk());
+    EXPECT_THAT(world.Committed(), Contains(Pair(old, 2 * (away_from - 1))));
+    EXPECT_EQ(world.Rows().size(), 2u * static_cast<size_t>(away_from - 1));
+  }
+}
+
+TEST(LatePartitions, ALookAtFirstRecordsEndsWhenItIsToStop) {
+  const auto topic = std::make_shared<FakeTopic>(2);
+  ManualClock clock(1'700'000'000'000);
+  topic->AppendTo(0, 0, "x");
+  topic->AppendTo(1, 1, "x");
+  SlowSource source(topic, clock, 1'000);
+  int asked = 0;
+  ingest::LatePartitions late([&] { return ++asked == 5; });
+  EXPECT_THAT(late.Begin(source, {{0, {0, {}}}, {1, {0, {}}}}, *source.Bounds()),
+              IsError(ErrorCode::kShuttingDown, "first records"));
+}
+
 /// A broker that is slow must not make a partition look as if it had no record.
 TEST(LatePartitions, ALookThatFailsIsRepeated) {
   const auto topic = std::make_shared<FakeTopic>(2);

@@ -22,7 +22,8 @@ constexpr int64_t kManyLeftOut = 100'000;
 /// Timestamps of the first records behind `positions`. kUnavailable when for a while no partition shows a record or its end:
 /// reading it at once might be too early.
 Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const SourcePositions& positions,
-                                                   const LatePartitions::Bounds& bounds) {
+                                                   const LatePartitions::Bounds& bounds,
+                                                   const std::function<bool()>& must_stop) {
   constexpr size_t kPollRecords = 10'000;
   constexpr std::chrono::milliseconds kPollTime{50};
   constexpr int kSilentPolls = 200;  // each waits: ten seconds
@@ -31,6 +32,7 @@ Result<std::map<int32_t, int64_t>> FirstTimestamps(RecordSource& source, const S
   FRAZIL_TRY(source.Assign(pending));
   // Of silence only: to fetch the beginning of many partitions takes longer than that.
   for (int num_silent = 0; !pending.empty() && num_silent < kSilentPolls;) {
+    if (must_stop()) return Fail(ErrorCode::kShuttingDown, "stopped while first records were looked for");
     const size_t num_pending = pending.size();
     FRAZIL_ASSIGN(const auto records, source.Poll(kPollRecords, kPollTime));
     const bool has_records = !records.empty();
@@ -86,7 +88,7 @@ Status LatePartitions::Add(RecordSource& source, const SourcePositions& added, c
     never_written_.merge(never_written);
   }
   if (beginning.empty() || num_lagging < 2) return {};
-  FRAZIL_ASSIGN(const auto first_ms, FirstTimestamps(source, beginning, bounds));
+  FRAZIL_ASSIGN(const auto first_ms, FirstTimestamps(source, beginning, bounds, must_stop_));
   for (const auto& [partition, time] : first_ms) {
     first_ms_[partition] = std::clamp<int64_t>(time, 0, kLatestTimeMs);
     held_.insert(partition);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "frazil/base/result.h"
 #include "frazil/ingest/record_source.h"
@@ -23,6 +25,9 @@ namespace frazil::ingest {
 class LatePartitions {
  public:
   using Bounds = std::map<int32_t, PartitionBounds>;
+
+  /// A look at first records that takes long ends with kShuttingDown once `must_stop` says so.
+  explicit LatePartitions(std::function<bool()> must_stop = [] { return false; }) : must_stop_(std::move(must_stop)) {}
 
   /// Begins anew with these partitions, or with more of them (`added`): `next` of all and what the source holds now. Looks
   /// at the first record of partitions whose reading begins, and leaves the source assigned to whatever this needed.
@@ -61,6 +66,7 @@ class LatePartitions {
   /// Goes on behind the steps where all have arrived. Whether some are open now that were not.
   bool PassSteps(const SourcePositions& next);
 
+  const std::function<bool()> must_stop_;
   std::map<int32_t, int64_t> ends_;      ///< when it was looked
   std::map<int32_t, int64_t> first_ms_;  ///< of those that are read from their beginning
   std::set<int32_t> held_;

@@ -51,6 +51,7 @@ Pipeline::Impl::Impl(table::Table table, std::unique_ptr<RecordSource> source, s
                      .budget = options_.budget,
                      .on_notice = [this](const std::string& line) { Notice(line); },
                      .on_progress = {}},
+      late_([this] { return control_.is_stopping(); }),
       drain_(options_.drain_landing, clock_),
       lane_(table_, started_, pipeline_,
             {.landing = options_.landing, .executor = options_.executor, .stages = nullptr},

@@ -135,7 +135,8 @@ Status Pipeline::Impl::LookAtEmptyPartitions() {
     must_assign = must_assign || has_changed;
     return must_assign ? source_->Assign(late_.Open(batch_.next())) : Status();
   });
-  if (looked || control_.is_stopping()) return looked;
+  if (looked) return {};
+  if (looked.error().code() == ErrorCode::kShuttingDown) return {};  // what was read is committed at the end
   // What came before is good.
   FRAZIL_TRY(Cut());
   FRAZIL_TRY(AwaitLane(false));
@@ -336,10 +337,12 @@ Status Pipeline::Impl::LookAtBounds() {
   batch_.AddPartitions(added);
   if (lane_.is_busy()) FRAZIL_TRY(AwaitLane(false));  // the marker's number of partitions belongs to it
   pipeline_.num_partitions = static_cast<int32_t>(bounds_.size());
-  return Patiently(WaitLoop::Until::kStop, [&]() -> Status {
+  Status assigned = Patiently(WaitLoop::Until::kStop, [&]() -> Status {
     FRAZIL_TRY(late_.Add(*source_, added, batch_.next(), bounds_));
     return source_->Assign(late_.Open(batch_.next()));
   });
+  const bool was_stopped = !assigned && assigned.error().code() == ErrorCode::kShuttingDown;
+  return was_stopped ? Status() : assigned;  // what was read is committed at the end
 }
 
 void Pipeline::Impl::ShowBuffer() {
