@@ -31,7 +31,7 @@ constexpr int64_t kStoreGrainMs = 2000;
 constexpr int64_t kBreakerMinOrphans = 1000;
 constexpr double kDefaultOrphanRatio = 0.5;
 constexpr int64_t kTimesUsual = 10;
-constexpr int64_t kRunsToLookAt = 100;  ///< of all operations
+constexpr int64_t kRunsToLookAt = 20;
 constexpr size_t kRunsToJudgeBy = 3;
 constexpr size_t kMaxNamesInMessage = 5;
 constexpr int64_t kListedBetweenStops = 1000;
@@ -334,8 +334,8 @@ class OrphanRun {
   std::optional<int64_t> MostOfEarlierRuns() const {
     if (context_.state_directory.empty()) return std::nullopt;
     auto history = RunHistory::Open(context_.state_directory, *table_.metadata());
-    const auto runs =
-        history ? history->Latest(kRunsToLookAt) : Result<std::vector<RunRecord>>(tl::unexpected(history.error()));
+    const auto runs = history ? history->Latest(kRunsToLookAt, kOperation)
+                              : Result<std::vector<RunRecord>>(tl::unexpected(history.error()));
     if (!runs) {
       Log::Warn("what earlier runs deleted is not known: {}", runs.error().ToString());
       return std::nullopt;
@@ -343,9 +343,7 @@ class OrphanRun {
     std::vector<int64_t> counts;
     for (const RunRecord& run : *runs) {
       const auto files = run.measured.find(kMeasuredFiles);
-      if (run.operation == kOperation && run.outcome == "ok" && files != run.measured.end()) {
-        counts.push_back(files->second);
-      }
+      if (run.outcome == "ok" && files != run.measured.end()) counts.push_back(files->second);
     }
     if (counts.size() < kRunsToJudgeBy) return std::nullopt;
     return *std::max_element(counts.begin(), counts.end());

@@ -457,6 +457,35 @@ TEST(RemoveOrphanFiles, ManyMoreOrphansThanUsualStopTheRun) {
   }
 }
 
+// Compaction every few minutes is no reason to forget what orphan removal deletes once a day.
+TEST(RemoveOrphanFiles, WhatIsUsualIsKnownHoweverManyOtherRunsThereWere) {
+  TestTable test;
+  const TempDir folder;
+  std::vector<spec::DataFile> live;
+  for (int i = 0; i < 2500; ++i) live.push_back(WrittenFile(test, "live" + std::to_string(i), 1));
+  ASSERT_THAT(table::Append(test, live), IsOk());
+  {
+    auto history = RunHistory::Open(folder.path().string(), test.metadata());
+    ASSERT_THAT(history, IsOk());
+    for (int i = 0; i < 123; ++i) {
+      RunRecord run;
+      run.id = std::to_string(i);
+      run.operation = i < 3 ? "remove_orphan_files" : "rewrite_data_files";
+      run.started_at_ms = i;
+      run.outcome = "ok";
+      run.measured["files"] = i < 3 ? 98 + i : 5000;
+      ASSERT_THAT(history->End(run), IsOk());
+    }
+  }
+  table::ProcedureContext context = ContextOf(test);
+  context.state_directory = folder.path().string();
+  for (int i = 0; i <= 1000; ++i) Loose(test, "data/lost" + std::to_string(i));
+  const std::set<std::string> before = AllFiles(test);
+  EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), context),
+              IsError(ErrorCode::kResourceExhausted, "where earlier runs deleted 100 at most"));
+  EXPECT_EQ(AllFiles(test), before);
+}
+
 /// A store whose listing spells paths otherwise than the metadata does.
 class RespellingFileIO : public io::FileIO {
  public:

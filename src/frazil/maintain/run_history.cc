@@ -79,10 +79,11 @@ Status RunHistory::End(const RunRecord& run, std::span<const std::span<const Rem
   });
 }
 
-Result<std::vector<RunRecord>> RunHistory::Latest(int64_t max_runs) {
+Result<std::vector<RunRecord>> RunHistory::Latest(int64_t max_runs, const std::string& operation) {
   FRAZIL_ASSIGN(const auto rows, database_.Query("SELECT id, operation, started_at_ms, duration_ms, outcome FROM runs "
+                                                 "WHERE ? = '' OR operation = ? "
                                                  "ORDER BY started_at_ms DESC, rowid DESC LIMIT CAST(? AS INTEGER)",
-                                                 {std::to_string(max_runs)}));
+                                                 {operation, operation, std::to_string(max_runs)}));
   std::vector<RunRecord> runs;
   for (const auto& row : rows) {
     RunRecord run;

@@ -42,8 +42,8 @@ class RunHistory {
   Status End(const RunRecord& run, std::span<const std::span<const RemovalCandidate>> deleted = {});
   /// Files that a run which goes on has deleted.
   Status AddDeleted(const std::string& run_id, std::span<const RemovalCandidate> files);
-  /// Newest first, without the files they deleted.
-  Result<std::vector<RunRecord>> Latest(int64_t max_runs);
+  /// Newest first, without the files they deleted. Those of one operation, if one is named.
+  Result<std::vector<RunRecord>> Latest(int64_t max_runs, const std::string& operation = "");
   /// Files that a run deleted. kNotFound: there is no such run.
   Result<std::vector<RemovalCandidate>> DeletedBy(const std::string& run_id);
 

@@ -50,5 +50,26 @@ TEST(RunHistory, KeepsRunsWithPredictionAndResultAndReasons) {
   EXPECT_THAT(history->DeletedBy("nonsense"), IsError(ErrorCode::kNotFound, "no such run in the history: nonsense"));
 }
 
+TEST(RunHistory, TheNewestOfOneOperationAreFoundBehindManyOthers) {
+  TempDir folder;
+  spec::TableMetadata metadata;
+  metadata.table_uuid = Uuid::Random();
+  auto history = RunHistory::Open(folder.path().string(), metadata);
+  ASSERT_THAT(history, IsOk());
+  for (const char* id : {"old", "new"}) {
+    RunRecord run = RunAt(*id == 'o' ? 1 : 2, id);
+    run.operation = "remove_orphan_files";
+    ASSERT_THAT(history->End(run), IsOk());
+  }
+  for (int i = 0; i < 5; ++i) ASSERT_THAT(history->End(RunAt(10 + i, std::to_string(i))), IsOk());
+  const auto runs = history->Latest(2, "remove_orphan_files");
+  ASSERT_THAT(runs, IsOkAnd(testing::SizeIs(2)));
+  EXPECT_EQ(runs->at(0).id, "new");
+  EXPECT_EQ(runs->at(1).id, "old");
+  EXPECT_EQ(runs->at(1).measured, (std::map<std::string, int64_t>{{"files", 2}, {"bytes", 7}}));
+  EXPECT_THAT(history->Latest(2, "rewrite_manifests"), IsOkAnd(testing::IsEmpty()));
+  EXPECT_THAT(history->Latest(10), IsOkAnd(testing::SizeIs(7)));
+}
+
 }  // namespace
 }  // namespace frazil::maintain
