@@ -140,11 +140,13 @@ std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('
 /// One run.
 class OrphanRun {
  public:
-  OrphanRun(table::Table& table, const OrphanOptions& options, const table::ProcedureContext& context)
+  /// `location`: where no other table lies.
+  OrphanRun(table::Table& table, std::string location, const OrphanOptions& options,
+            const table::ProcedureContext& context)
       : table_(table),
         options_(options),
         context_(context),
-        location_(options.location.empty() ? table.metadata()->location : options.location),
+        location_(std::move(location)),
         live_({.budget = context.budget, .temp_directory = context.temp_directory},
               EqualNames(options.equal_schemes, {{"s3n,s3a", "s3"}}), EqualNames(options.equal_authorities)),
         walk_(table),
@@ -432,7 +434,8 @@ Result<OrphanResult> RemoveOrphanFiles(table::Table& table, const OrphanOptions&
   }
   const std::string location = options.location.empty() ? table.metadata()->location : options.location;
   FRAZIL_TRY(OtherTables(table, location, context).CheckNoneThere());
-  OrphanRun run(table, options, context);
+  // Of the moment when it was looked: the table may have moved meanwhile, to where others lie.
+  OrphanRun run(table, location, options, context);
   if (options.dry_run) {
     FRAZIL_TRY(run.Run());
     return run.TakeResult();

@@ -5,6 +5,7 @@
 
 #include "frazil/base/test_support.h"
 #include "frazil/base/uuid.h"
+#include "frazil/catalog/fault_injecting_catalog.h"
 #include "frazil/maintain/maintain_test_support.h"
 #include "frazil/maintain/run_history.h"
 
@@ -372,6 +373,38 @@ TEST(RemoveOrphanFiles, TheTableItselfInAnotherCatalogMustBeInTheSameState) {
   EXPECT_THAT(RemoveOrphanFiles(test.table, AnyAge(), context),
               IsError(ErrorCode::kInvalidArgument, "second.db.t is the same table in another state"));
   EXPECT_EQ(AllFiles(test), before);
+}
+
+// Where it lies is looked at table by table: what it moves to meanwhile was not looked at.
+TEST(RemoveOrphanFiles, ATableThatMovesMeanwhileToOthersDeletesNothingOfTheirs) {
+  TestTable test;
+  const std::string orphan = Loose(test, "data/orphan.parquet");
+  spec::CreateTableRequest request;
+  request.schema = test.metadata().schema();
+  request.location = "memory:/elsewhere/inner";
+  ASSERT_THAT(test.catalog->CreateTable({{"db"}, "inner"}, std::move(request)), IsOk());
+  const auto theirs = test.io->List("memory:/elsewhere");
+  ASSERT_THAT(theirs, IsOk());
+  ASSERT_FALSE(theirs->empty());
+  bool has_moved = false;
+  // The same tables under another name. The table moves when the other one was looked at, and before it is looked at itself.
+  const auto again = catalog::MakeFaultInjectingCatalog(
+      test.catalog, [&](std::string_view operation, const catalog::TableName& name) -> Status {
+        if (operation != "load" || name.name != "t" || std::exchange(has_moved, true)) return {};
+        table::Table other = test.Other();
+        return table::CommitUpdates(
+            other,
+            [](const spec::TableMetadata&) -> Result<std::vector<spec::TableUpdate>> {
+              return std::vector<spec::TableUpdate>{spec::update::SetLocation{"memory:/elsewhere"}};
+            },
+            test.clock);
+      });
+  table::ProcedureContext context = ContextOf(test);
+  context.catalogs["second"] = again;
+  EXPECT_THAT(PathsOf(RemoveOrphanFiles(test.table, AnyAge(), context)), ElementsAre(orphan));
+  EXPECT_TRUE(has_moved);
+  EXPECT_EQ(test.metadata().location, "memory:/elsewhere");
+  for (const io::FileInfo& file : *theirs) EXPECT_THAT(test.io->Exists(file.path), IsOkAnd(true)) << file.path;
 }
 
 TEST(RemoveOrphanFiles, ALocationInsideAnotherTableIsRefused) {
