@@ -27,7 +27,7 @@ Status ExpiryList::Write(const ShownConditions& conditions, std::optional<int64_
                      {"reason", snapshot.reason}});
   }
   for (const std::string& ref : result.removed_refs) lines += LineOf({{"ref", ref}});
-  for (const auto* files : {&result.freed, &result.unfinished}) {
+  for (const auto* files : {&result.freed, &result.unfinished.files}) {
     for (const maintain::RemovalCandidate& file : *files) {
       lines += LineOf({{"path", file.path}, {"kind", FileKindName(file.kind)}, {"reason", file.reason}});
     }

@@ -238,9 +238,13 @@ class Expiry {
     result_.room = std::move(collected.room);
     result_.freed = std::move(collected.files);
     for (const RemovalCandidate& file : result_.freed) ++result_.num_freed[file.kind];
-    FileRemoval files(table_, RemovalOperation::kExpire, FileSet(), 0, context_, options_.pace);
+    // Nothing is deleted by it: our clock is near enough to tell which lists nobody works on. What is not shown would never go
+    // where people delete no more than they have seen.
+    FileRemoval files(table_, RemovalOperation::kExpire, FileSet(), clock_.NowMs(), context_, options_.pace);
     FRAZIL_ASSIGN(result_.unfinished, files.Unfinished());
-    result_.num_resumed = static_cast<int64_t>(result_.unfinished.size());
+    // Of a run that was killed before its commit.
+    std::erase_if(result_.unfinished.files, [&](const RemovalCandidate& file) { return live.Contains(file.path); });
+    result_.num_resumed = static_cast<int64_t>(result_.unfinished.files.size());
     return {};
   }
 

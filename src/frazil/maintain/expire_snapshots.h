@@ -46,10 +46,10 @@ struct ExpireResult {
   std::vector<RemovalCandidate> freed;  ///< of a dry run: what would be deleted, as much as there is memory to show
   MemoryBudget::Reservation room;       ///< of it
   int64_t num_left_out = 0;             ///< of a dry run: files besides; one may count twice
-  std::vector<RemovalCandidate> unfinished;  ///< of a dry run: what earlier runs have left to delete
-  int64_t num_resumed = 0;                   ///< files of those that were deleted, or would be
-  int64_t num_files_taken_out = 0;           ///< freed, and not in options.only_files
-  int64_t num_not_asked_for = 0;             ///< snapshots and refs that could go too, and options.only does not name
+  UnfinishedRemoval unfinished;         ///< of a dry run: what earlier runs have left to delete
+  int64_t num_resumed = 0;              ///< files of those that were deleted, or would be
+  int64_t num_files_taken_out = 0;      ///< freed, and not in options.only_files
+  int64_t num_not_asked_for = 0;        ///< snapshots and refs that could go too, and options.only does not name
 
   int64_t num_freed_files() const;  ///< of all kinds
 };
@@ -63,7 +63,8 @@ struct ExpireResult {
 /// `frazil.markers.<branch>` is written anew.
 ///
 /// Memory is bounded: what is live spills, and freed files are listed and deleted as many at a time as there is room for. A dry
-/// run shows as many, and counts the others.
+/// run shows as many, and counts the others. What runs that were killed have left it shows by our clock, since it writes no file
+/// that would tell the store's.
 ///
 /// Unknown outcome of the commit: nothing is deleted (kCommitUnknown). kInvalidArgument when `gc.enabled` is false.
 Result<ExpireResult> ExpireSnapshots(table::Table& table, const ExpireOptions& options,

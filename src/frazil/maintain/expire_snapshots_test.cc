@@ -180,6 +180,36 @@ TEST(ExpireSnapshots, WhatAnotherRunListedIsTakenUpAndCheckedAgain) {
   EXPECT_THAT(RemovalList::Find(*test.io, test.metadata().location, "expire"), IsOkAnd(testing::IsEmpty()));
 }
 
+// People delete what they were shown and nothing else: what is never shown would never go.
+TEST(ExpireSnapshots, ADryRunShowsWhatAKilledRunHasLeft) {
+  TestTable test;
+  const spec::DataFile live = WrittenFile(test, "live", 1);
+  const spec::DataFile dead = WrittenFile(test, "dead", 1);
+  ASSERT_THAT(table::Append(test, {live}), IsOk());
+  ASSERT_THAT(
+      RemovalList::Write(*test.io, test.metadata(), "expire",
+                         {{live.file_path, FileKind::kDataFile, "x"}, {dead.file_path, FileKind::kDataFile, "x"}}),
+      IsOk());
+  const std::set<std::string> before = AllFiles(test);
+  ExpireOptions options = KeepOnlyHeads(test);
+  options.dry_run = true;
+  ManualClock soon(1);  // files in memory count milliseconds
+  for (Clock* clock : {static_cast<Clock*>(&soon), static_cast<Clock*>(&test.clock)}) {
+    table::ProcedureContext context = ContextOf(test);
+    context.clock = clock;
+    const auto shown = ExpireSnapshots(test.table, options, context);
+    ASSERT_THAT(shown, IsOk());
+    if (clock == &soon) {
+      EXPECT_THAT(shown->unfinished.files, testing::IsEmpty()) << "its run may still be at work";
+      EXPECT_EQ(shown->num_resumed, 0);
+    } else {
+      EXPECT_THAT(shown->unfinished.files, ElementsAre(RemovalCandidate{dead.file_path, FileKind::kDataFile, "x"}));
+      EXPECT_EQ(shown->num_resumed, 1);
+    }
+  }
+  EXPECT_EQ(AllFiles(test), before);
+}
+
 table::FileChanges WithSummary(const spec::DataFile& file, const std::string& key, const std::string& value) {
   table::FileChanges changes = table::Adding({file});
   changes.summary[key] = value;

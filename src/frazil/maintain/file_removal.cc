@@ -199,8 +199,13 @@ Status FileRemoval::ResumeList(const io::FileInfo& list, const std::optional<std
   });
   const auto chosen = std::partition(candidates->begin(), candidates->end(),
                                      [&](const RemovalCandidate& file) { return only && !only->contains(file.path); });
-  const std::vector<RemovalCandidate> kept(candidates->begin(), chosen);
+  std::vector<RemovalCandidate> kept(candidates->begin(), chosen);
   candidates->erase(candidates->begin(), chosen);
+  if (!kept.empty()) {
+    // Of a run that was killed before its commit: whoever frees them later lists them anew.
+    FRAZIL_TRY(Look());
+    std::erase_if(kept, [this](const RemovalCandidate& file) { return IsLive(file); });
+  }
   if (!kept.empty()) {
     Notice(context_,
            fmt::format("{} files that an earlier run had listed stay, they are not in the list that was shown",
@@ -243,15 +248,25 @@ Status FileRemoval::Resume(RemovalResult& result, const std::optional<std::set<s
   return {};
 }
 
-Result<std::vector<RemovalCandidate>> FileRemoval::Unfinished() const {
-  std::vector<RemovalCandidate> files;
+Result<UnfinishedRemoval> FileRemoval::Unfinished() const {
+  UnfinishedRemoval unfinished;
+  if (context_.budget != nullptr) unfinished.room = MemoryBudget::Reservation(context_.budget, 0);
   FRAZIL_ASSIGN(const auto lists, FindUnfinished(RemovalOperationName(operation_)));
   for (const io::FileInfo& list : lists) {
-    if (context_.budget != nullptr && !context_.budget->Reserve(RoomFor(list), kListOfEarlierRun)) continue;
+    if (context_.budget != nullptr && !unfinished.room.Resize(unfinished.room.bytes() + RoomFor(list))) {
+      ++unfinished.num_lists_left_out;
+      continue;
+    }
     auto candidates = RemovalList::Read(*table_.io(), *table_.metadata(), list.path);
-    if (candidates) std::move(candidates->begin(), candidates->end(), std::back_inserter(files));
+    if (candidates) std::move(candidates->begin(), candidates->end(), std::back_inserter(unfinished.files));
   }
-  return files;
+  if (unfinished.num_lists_left_out > 0) {
+    Notice(context_,
+           fmt::format("{} more lists of earlier runs are not shown for want of memory: list them when these are "
+                       "gone, or raise --memory-limit",
+                       unfinished.num_lists_left_out));
+  }
+  return unfinished;
 }
 
 void FileRemoval::ForgetUnfinished() {

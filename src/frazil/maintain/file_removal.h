@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frazil/base/clock.h"
+#include "frazil/base/memory_budget.h"
 #include "frazil/maintain/procedure_arguments.h"
 #include "frazil/maintain/removal_list.h"
 #include "frazil/table/procedure.h"
@@ -21,6 +22,13 @@ struct RemovalResult {
   std::vector<RemovalCandidate> spared;  ///< live after all when it came to it
   std::vector<RemovalCandidate> failed;  ///< the store did not delete them
   std::map<FileKind, int64_t> CountByKind() const;
+};
+
+/// What earlier runs have listed and not deleted.
+struct UnfinishedRemoval {
+  std::vector<RemovalCandidate> files;
+  int64_t num_lists_left_out = 0;  ///< for want of memory
+  MemoryBudget::Reservation room;  ///< of `files`
 };
 
 /// How fast files may go: an object store slows everybody down, readers too, when it gets too many requests.
@@ -51,12 +59,13 @@ class FileRemoval {
 
   /// Finishes what earlier expiries listed and did not delete: what a run said that it leaves, and other lists older than an
   /// hour; those of runs that may still be at work are left alone. Of these files only those that `only` names, if given: the
-  /// others stay in a list, with a notice. A list that does not work stays, with a notice. kShuttingDown. After each list
+  /// others stay in a list, with a notice, unless they are in use. A list that does not work stays, with a notice. kShuttingDown. After each list
   /// `take` gets what was done since, if given, and may empty it: then the next list has its memory.
   Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt,
                 const std::function<void(RemovalResult& result)>& take = nullptr);
-  /// What Resume() would take up now; a list that does not work is passed over.
-  Result<std::vector<RemovalCandidate>> Unfinished() const;
+  /// What Resume() would take up now, as many lists as there is room for, with a notice of others; a list that does not work is
+  /// passed over.
+  Result<UnfinishedRemoval> Unfinished() const;
   /// Deletes the lists that Resume() would take up: whoever was to go by them has listed anew. And probes that were left
   /// over. Best effort.
   void ForgetUnfinished();

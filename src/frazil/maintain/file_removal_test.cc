@@ -8,6 +8,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -62,6 +63,7 @@ class FileRemovalTest : public ::testing::Test {
   inline static const catalog::TableName kName{{"db"}, "t"};
   static constexpr int64_t kOrphanMs = 100;  ///< files in memory count milliseconds
   static constexpr int64_t kStoreNowMs = 1'000'000;
+  static constexpr int64_t kTwoHoursMs = int64_t{2} * 3'600 * 1'000;  ///< nobody works on any list any more
 
   ManualClock clock_{1'700'000'000'000};
   std::function<Status(const std::string& path)> refuse_ = [](const std::string&) { return Status(); };
@@ -222,15 +224,55 @@ TEST_F(FileRemovalTest, WhatWasNotShownIsNotTakenUp) {
   const std::vector<RemovalCandidate> files = Orphans(3);
   List(files, RemovalList::Left("expire"));
   FileRemoval removal(*table_, RemovalOperation::kExpire, FileSet(), kStoreNowMs, context_, {});
-  EXPECT_THAT(removal.Unfinished(), IsOkAnd(ElementsAre(files[0], files[1], files[2])));
+  EXPECT_THAT(removal.Unfinished(),
+              IsOkAnd(Field(&UnfinishedRemoval::files, ElementsAre(files[0], files[1], files[2]))));
   ASSERT_THAT(removal.Resume(result_, std::set<std::string>{files[0].path, files[2].path}), IsOk());
   EXPECT_THAT(result_.deleted, ElementsAre(files[0], files[2]));
   EXPECT_TRUE(IsThere(files[1]));
   EXPECT_THAT(notices_,
               Contains("1 files that an earlier run had listed stay, they are not in the list that was shown"));
-  EXPECT_THAT(removal.Unfinished(), IsOkAnd(ElementsAre(files[1]))) << "it waits for another time";
+  EXPECT_THAT(removal.Unfinished(), IsOkAnd(Field(&UnfinishedRemoval::files, ElementsAre(files[1]))))
+      << "it waits for another time";
   ASSERT_THAT(removal.Resume(result_, std::set<std::string>()), IsOk());
   EXPECT_TRUE(IsThere(files[1]));
+}
+
+TEST_F(FileRemovalTest, WhatIsInUseStaysInNoListThoughItWasNotShown) {
+  const std::vector<RemovalCandidate> files = Orphans(2);
+  for (const bool is_shown : {true, false}) {
+    FileSet live;
+    ASSERT_THAT(live.Add(files[1].path), IsOk());
+    List(is_shown ? files : std::vector<RemovalCandidate>{files[1]});
+    FileRemoval removal(*table_, RemovalOperation::kExpire, std::move(live), kTwoHoursMs, context_, {});
+    result_ = {};
+    ASSERT_THAT(removal.Resume(result_, std::set<std::string>{files[0].path}), IsOk());
+    EXPECT_EQ(result_.deleted.size(), is_shown ? 1U : 0U);
+    EXPECT_TRUE(IsThere(files[1]));
+    EXPECT_THAT(Lists(), IsEmpty());
+    EXPECT_THAT(notices_, Not(Contains(HasSubstr("stay"))));
+  }
+}
+
+// An expiry leaves as many lists as it was stopped before: together they may be more than there is memory for.
+TEST_F(FileRemovalTest, OfUnfinishedListsAsManyAreShownAsThereIsRoomFor) {
+  constexpr int kFilesEach = 100;
+  const std::vector<RemovalCandidate> files = Orphans(kFilesEach);
+  for (int i = 0; i < 8; ++i) List(files, RemovalList::Left("expire"));
+  const auto lists = RemovalList::Find(*io_, metadata().location, "expire");
+  ASSERT_THAT(lists, IsOkAnd(SizeIs(8)));
+  // Three times its bytes each: five have room.
+  MemoryBudget budget(5 * 3 * lists->front().size_bytes + 100);
+  context_.budget = &budget;
+  {
+    FileRemoval removal(*table_, RemovalOperation::kExpire, FileSet(), kStoreNowMs, context_, {});
+    const auto shown = removal.Unfinished();
+    ASSERT_THAT(shown, IsOk());
+    EXPECT_EQ(shown->files.size(), size_t{5} * kFilesEach);
+    EXPECT_EQ(shown->num_lists_left_out, 3);
+    EXPECT_EQ(budget.used_bytes(), 5 * 3 * lists->front().size_bytes) << "as long as they are shown";
+    EXPECT_THAT(notices_, ElementsAre(HasSubstr("3 more lists of earlier runs are not shown for want of memory")));
+  }
+  EXPECT_EQ(budget.used_bytes(), 0);
 }
 
 TEST_F(FileRemovalTest, AListOfAnotherOperationIsNotTakenUp) {
