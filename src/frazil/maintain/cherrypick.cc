@@ -53,7 +53,7 @@ class CherrypickChange final : public table::SnapshotChange {
  public:
   explicit CherrypickChange(spec::SnapshotId pick) : pick_(pick) {}
 
-  Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId) override {
+  Result<table::FileChanges> Prepare(const table::Table& base, spec::SnapshotId id) override {
     const spec::TableMetadata& metadata = *base.metadata();
     FRAZIL_ASSIGN(const spec::Snapshot* pick, FindPick(metadata, pick_));
     FRAZIL_TRY(CheckNotPickedYet(metadata, *pick));
@@ -77,10 +77,19 @@ class CherrypickChange final : public table::SnapshotChange {
         changes.added_data_files.push_back({.file = entry.data_file, .sequence_number = {}});
       }
     }
+    if (!changes.added_data_files.empty()) changes.other_updates = PickIsThere(id);
     return changes;
   }
 
  private:
+  /// Fails where the snapshot is gone: an expiry that frees its files moves no ref, so that nothing else would be in the way
+  /// of a commit that adds them. There is no requirement that says it, but a ref has to have its snapshot.
+  std::vector<spec::TableUpdate> PickIsThere(spec::SnapshotId id) const {
+    const std::string name = fmt::format("frazil-pick-{}", id);
+    return {spec::update::SetSnapshotRef{name, {.snapshot_id = pick_, .type = spec::RefType::kTag}},
+            spec::update::RemoveSnapshotRef{name}};
+  }
+
   const spec::SnapshotId pick_;
 };
 
