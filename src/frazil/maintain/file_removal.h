@@ -59,8 +59,9 @@ class FileRemoval {
 
   /// Finishes what earlier expiries listed and did not delete: what a run said that it leaves, and other lists older than an
   /// hour; those of runs that may still be at work are left alone. Of these files only those that `only` names, if given: the
-  /// others stay in a list, with a notice, unless they are in use. A list that does not work stays, with a notice. kShuttingDown. After each list
-  /// `take` gets what was done since, if given, and may empty it: then the next list has its memory.
+  /// others stay in a list, with a notice, unless they are in use. A list that does not work stays, with a notice.
+  /// kShuttingDown. After each list `take` gets what was done since, if given, and may empty it: then the next list has its
+  /// memory.
   Status Resume(RemovalResult& result, const std::optional<std::set<std::string>>& only = std::nullopt,
                 const std::function<void(RemovalResult& result)>& take = nullptr);
   /// What Resume() would take up now, as many lists as there is room for, with a notice of others; a list that does not work is
