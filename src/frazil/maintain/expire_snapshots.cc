@@ -260,9 +260,10 @@ class Expiry {
     Report(lists_->num_by_reason());
     result_.num_files_taken_out = lists_->num_taken_out();
     const std::vector<std::string>& lists = lists_->paths();
-    FRAZIL_ASSIGN(const int64_t store_now_ms,
-                  lists.empty() ? TimeForLists(table_) : StoreTimeMs(*table_.io(), lists.front()));
-    FileRemoval files(table_, RemovalOperation::kExpire, *std::move(live_), store_now_ms, context_, options_.pace);
+    const auto store_now_ms = lists.empty() ? TimeForLists(table_) : StoreTimeMs(*table_.io(), lists.front());
+    if (!store_now_ms) Leave(lists);
+    FRAZIL_TRY(store_now_ms);
+    FileRemoval files(table_, RemovalOperation::kExpire, *std::move(live_), *store_now_ms, context_, options_.pace);
     for (size_t i = 0; i < lists.size(); ++i) {
       const Status deleted = DeleteListed(files, lists[i], recorder);
       if (!deleted) Leave(std::span(lists).subspan(i + 1));

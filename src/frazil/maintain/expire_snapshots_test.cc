@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "frazil/io/fault_injecting_file_io.h"
 #include "frazil/maintain/expire_test_support.h"
 #include "frazil/table/marker.h"
 
@@ -208,6 +209,47 @@ TEST(ExpireSnapshots, ADryRunShowsWhatAKilledRunHasLeft) {
     }
   }
   EXPECT_EQ(AllFiles(test), before);
+}
+
+// The commit is true by then, and nothing but its lists remembers what it freed.
+TEST(ExpireSnapshots, WithoutTheTimeOfTheStoreItsListsAreLeftToTheNextRun) {
+  ManualClock clock(1'700'000'000'000);
+  bool lists_files = true;
+  const auto io = std::make_shared<io::FaultInjectingFileIO>(
+      std::make_shared<io::MemoryFileIO>(), [&](std::string_view operation, const std::string&) -> Status {
+        return operation == "list" && !lists_files ? Fail(ErrorCode::kUnavailable, "no answer") : Status();
+      });
+  const auto catalog = catalog::MakeMemoryCatalog("test", "memory:/warehouse", io, clock);
+  ASSERT_THAT(catalog->CreateNamespace({"db"}, {}), IsOk());
+  spec::CreateTableRequest request;
+  request.schema = *spec::Schema::Make(spec::SchemaId{0},
+                                       {{spec::FieldId{1}, "id", true, spec::Type::Primitive(spec::TypeId::kLong)}});
+  ASSERT_THAT(catalog->CreateTable({{"db"}, "t"}, std::move(request)), IsOk());
+  table::Table table = *table::Table::Load(catalog, {{"db"}, "t"});
+  const std::string a = table.metadata()->location + "/data/a";
+  ASSERT_THAT(io->WriteFile(a, AsBytes("rows")), IsOk());
+  ASSERT_THAT(table::Commit(table, table::Adding({table::DataFileOf(a, 1)}), clock), IsOk());
+  table::FileChanges remove;
+  remove.removed_data_files = {a};
+  ASSERT_THAT(table::Commit(table, remove, clock), IsOk());
+  table::ProcedureContext context;
+  context.clock = &clock;
+  ExpireOptions options;
+  options.older_than_ms = clock.NowMs() + 1;
+  options.retain_last = 1;
+
+  lists_files = false;
+  EXPECT_THAT(ExpireSnapshots(table, options, context), IsError(ErrorCode::kUnavailable, "no answer"));
+  lists_files = true;
+  EXPECT_EQ(table.metadata()->snapshots.size(), 1U);
+  EXPECT_THAT(io->Exists(a), IsOkAnd(true));
+  const auto lists = RemovalList::Find(*io, table.metadata()->location, "expire");
+  ASSERT_THAT(lists, IsOkAnd(testing::SizeIs(1)));
+  EXPECT_TRUE(RemovalList::IsLeft(lists->front().path));
+  const auto next = ExpireSnapshots(table, options, context);
+  ASSERT_THAT(next, IsOk());
+  EXPECT_EQ(next->num_resumed, 3) << "the data file, its manifest, the list of both";
+  EXPECT_THAT(io->Exists(a), IsOkAnd(false));
 }
 
 table::FileChanges WithSummary(const spec::DataFile& file, const std::string& key, const std::string& value) {
