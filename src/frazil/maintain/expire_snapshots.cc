@@ -242,8 +242,11 @@ class Expiry {
     // where people delete no more than they have seen.
     FileRemoval files(table_, RemovalOperation::kExpire, FileSet(), clock_.NowMs(), context_, options_.pace);
     FRAZIL_ASSIGN(result_.unfinished, files.Unfinished());
-    // Of a run that was killed before its commit.
-    std::erase_if(result_.unfinished.files, [&](const RemovalCandidate& file) { return live.Contains(file.path); });
+    // A run that was killed before its commit has listed what is in use, or freed by this one.
+    std::erase_if(result_.unfinished.files, [&](const RemovalCandidate& file) {
+      return live.Contains(file.path) ||
+             std::ranges::binary_search(result_.freed, file.path, {}, &RemovalCandidate::path);
+    });
     result_.num_resumed = static_cast<int64_t>(result_.unfinished.files.size());
     return {};
   }

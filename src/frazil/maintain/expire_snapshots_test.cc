@@ -187,10 +187,13 @@ TEST(ExpireSnapshots, ADryRunShowsWhatAKilledRunHasLeft) {
   const spec::DataFile live = WrittenFile(test, "live", 1);
   const spec::DataFile dead = WrittenFile(test, "dead", 1);
   ASSERT_THAT(table::Append(test, {live}), IsOk());
-  ASSERT_THAT(
-      RemovalList::Write(*test.io, test.metadata(), "expire",
-                         {{live.file_path, FileKind::kDataFile, "x"}, {dead.file_path, FileKind::kDataFile, "x"}}),
-      IsOk());
+  const std::string first_list = test.head().manifest_list;
+  AppendEach(test, {"more"});
+  ASSERT_THAT(RemovalList::Write(*test.io, test.metadata(), "expire",
+                                 {{live.file_path, FileKind::kDataFile, "x"},
+                                  {dead.file_path, FileKind::kDataFile, "x"},
+                                  {first_list, FileKind::kManifestList, "x"}}),
+              IsOk());
   const std::set<std::string> before = AllFiles(test);
   ExpireOptions options = KeepOnlyHeads(test);
   options.dry_run = true;
@@ -200,6 +203,8 @@ TEST(ExpireSnapshots, ADryRunShowsWhatAKilledRunHasLeft) {
     context.clock = clock;
     const auto shown = ExpireSnapshots(test.table, options, context);
     ASSERT_THAT(shown, IsOk());
+    ASSERT_THAT(shown->freed, testing::SizeIs(1));
+    EXPECT_EQ(shown->freed[0].path, first_list) << "it counts here";
     if (clock == &soon) {
       EXPECT_THAT(shown->unfinished.files, testing::IsEmpty()) << "its run may still be at work";
       EXPECT_EQ(shown->num_resumed, 0);

@@ -64,7 +64,8 @@ FileRemoval::FileRemoval(table::Table& table, RemovalOperation operation, FileSe
       location_(std::move(location)),
       clock_(ClockOf(context)),
       begun_ms_(clock_.NowMs()),
-      walk_(table) {}
+      walk_(table),
+      gone_({.budget = context.budget, .temp_directory = context.temp_directory}) {}
 
 int64_t FileRemoval::StoreNowMs() const { return store_now_ms_ == 0 ? 0 : store_now_ms_ + clock_.NowMs() - begun_ms_; }
 
@@ -142,6 +143,7 @@ Status FileRemoval::Go(Work& work, RemovalResult& result) {
     const size_t end = std::min(work.next + batch_size, work.candidates.size());
     for (; work.next < end; ++work.next) {
       RemovalCandidate& file = work.candidates[work.next];
+      if (gone_.Find(PlaceOf(file.path)) == FileSet::Match::kSame) continue;
       (IsLive(file) ? result.spared : batch).push_back(std::move(file));
     }
     if (!batch.empty()) FRAZIL_TRY(DeleteBatch(work, std::move(batch), result));
@@ -161,6 +163,12 @@ Status FileRemoval::Remove(std::string list, std::vector<RemovalCandidate> candi
   Work work{.list = std::move(list), .listed_ms = now_ms, .begun_ms = now_ms, .candidates = std::move(candidates)};
   const size_t num_before = result.deleted.size();
   Status done = Go(work, result);
+  if (operation_ == RemovalOperation::kExpire) {
+    // A run that was killed before its commit has listed what the next one lists again: it is to count once.
+    for (size_t i = num_before; i < result.deleted.size(); ++i) {
+      if (!gone_.Add(result.deleted[i].path)) break;  // no memory: they count twice
+    }
+  }
   const std::vector<RemovalCandidate> left = work.Left();
   Status settled;
   if (!left.empty()) {

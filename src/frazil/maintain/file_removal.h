@@ -97,6 +97,7 @@ class FileRemoval {
   std::string looked_at_;  ///< metadata file
   int64_t looked_ms_ = 0;
   std::optional<int64_t> leased_since_ms_;        ///< by the store's clock
+  FileSet gone_;                                  ///< what this run has deleted of lists: another one may name it too
   std::vector<MemoryBudget::Reservation> rooms_;  ///< of lists that were taken up
 };
 

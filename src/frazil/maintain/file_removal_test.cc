@@ -253,6 +253,21 @@ TEST_F(FileRemovalTest, WhatIsInUseStaysInNoListThoughItWasNotShown) {
   }
 }
 
+// A run that was killed before its commit has listed what the next one frees.
+TEST_F(FileRemovalTest, WhatSeveralListsNameIsDeletedAndCountedOnce) {
+  const std::vector<RemovalCandidate> files = Orphans(4);
+  List({files[0], files[1], files[2]});
+  List({files[2], files[3]}, RemovalList::Left("expire"));
+  FileRemoval removal(*table_, RemovalOperation::kExpire, FileSet(), kTwoHoursMs, context_, {});
+  const std::vector<RemovalCandidate> own = {files[0], files[1]};
+  ASSERT_THAT(removal.Remove(List(own), own, result_), IsOk());
+  EXPECT_THAT(result_.deleted, ElementsAre(files[0], files[1]));
+  ASSERT_THAT(removal.Resume(result_), IsOk());
+  EXPECT_THAT(result_.deleted, testing::UnorderedElementsAreArray(files));
+  for (const RemovalCandidate& file : files) EXPECT_FALSE(IsThere(file));
+  EXPECT_THAT(Lists(), IsEmpty());
+}
+
 // An expiry leaves as many lists as it was stopped before: together they may be more than there is memory for.
 TEST_F(FileRemovalTest, OfUnfinishedListsAsManyAreShownAsThereIsRoomFor) {
   constexpr int kFilesEach = 100;
