@@ -1,12 +1,15 @@
 """The prompt of `frazil sql` on a terminal."""
 
 import codecs
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -17,10 +20,10 @@ PROMPT, MORE = "frazil> ", "     -> "
 
 
 class Terminal:
-    def __init__(self, home):
+    def __init__(self, home, kind="dumb"):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen([needed("FRAZIL_BIN"), "sql", "-o", "csv"], stdin=slave, stdout=slave, stderr=slave, cwd=home.folder,
-                                        env=home.environment(TERM="dumb"), start_new_session=True)
+                                        env=home.environment(TERM=kind), start_new_session=True)
         os.close(slave)
         self.heard = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")()
@@ -45,6 +48,16 @@ class Terminal:
     def type(self, line):
         os.write(self.master, line.encode() + b"\n")
 
+    def resize(self, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
 
 def cpu_ticks(pid) -> int:
     with open(f"/proc/{pid}/stat") as stat:
@@ -56,10 +69,7 @@ def terminal(home):
     terminal = Terminal(home)
     terminal.until(PROMPT)
     yield terminal
-    if terminal.process.poll() is None:
-        terminal.process.kill()
-    terminal.process.wait()
-    os.close(terminal.master)
+    terminal.end()
 
 
 def test_statements_span_lines_and_errors_do_not_end_it(terminal):
@@ -124,6 +134,39 @@ def test_an_interrupt_is_heard_whenever_it_comes_behind_a_prompt(terminal):
 def test_letters_of_all_languages_are_taken(terminal):
     terminal.type("SELECT 'grün €' AS words;")
     assert "words\ngrün €\n" in terminal.until("\ngrün €\n")
+
+
+def test_bytes_that_are_no_letters_take_nothing_with_them(terminal):
+    os.write(terminal.master, b"SELECT 'l\xe4ndern' AS words;\xe4\n")
+    assert "words\nlndern\n" in terminal.until("\nlndern\n")
+
+
+def test_every_change_of_the_width_is_followed(home):
+    terminal = Terminal(home, kind="xterm")
+    try:
+        terminal.until(PROMPT)
+        for columns, text in [(100, "a"), (90, "b"), (30, "c")]:  # of one line
+            terminal.resize(columns)
+            os.write(terminal.master, text.encode())
+            terminal.until(text)
+        os.write(terminal.master, b"x" * 40)
+        terminal.until("x \bx")  # which makes the terminal begin the second row
+    finally:
+        terminal.end()
+
+
+def test_the_prompt_takes_the_terminal_back_whenever_it_is_continued(terminal):
+    for _ in range(3):
+        mode = termios.tcgetattr(terminal.master)
+        mode[3] |= termios.ICANON | termios.ECHO  # as a shell has it that ran meanwhile
+        termios.tcsetattr(terminal.master, termios.TCSANOW, mode)
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        end = time.monotonic() + 60
+        while termios.tcgetattr(terminal.master)[3] & termios.ICANON:
+            assert time.monotonic() < end
+            select.select([], [], [], 0.01)
+    terminal.type("SELECT 3 AS still_here;")
+    assert "still_here\n3\n" in terminal.until("\n3\n")
 
 
 def test_statements_are_remembered(terminal, home):
