@@ -82,7 +82,8 @@ table::SnapshotSelector SelectorOf(optional_ptr<duckdb::ClientContext> context, 
     return selector;
   }
   duckdb::Value moment = value;
-  if (!context || !moment.TryCastAs(*context, LogicalType::TIMESTAMP_TZ)) {
+  // Of text that is none the cast of zones makes a null, and says that it succeeded.
+  if (!context || !moment.TryCastAs(*context, LogicalType::TIMESTAMP_TZ) || moment.IsNull()) {
     ThrowError(Error(ErrorCode::kInvalidArgument, "not a time to read at: " + value.ToString()));
   }
   selector.timestamp_ms = FloorDivide(moment.GetValueUnsafe<duckdb::timestamp_tz_t>().value, 1000);
