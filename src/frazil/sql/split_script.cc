@@ -8,7 +8,9 @@ namespace frazil::sql {
 std::vector<ScriptStatement> SplitScript(std::string_view script) {
   std::vector<ScriptStatement> statements;
   std::vector<Token> tokens = Tokenize(script);
-  size_t first = 0;  // token
+  size_t first = 0;    // token
+  size_t counted = 0;  // bytes whose lines are in `line`
+  int line = 1;
   auto flush = [&](size_t end) {
     // An open comment is kept: whoever runs it is told, and not that there is nothing more.
     while (first < end && IsBlank(tokens[first]) && !tokens[first].is_open) ++first;
@@ -17,8 +19,9 @@ std::vector<ScriptStatement> SplitScript(std::string_view script) {
     if (last > first) {
       size_t from = tokens[first].offset;
       size_t to = tokens[last - 1].offset + tokens[last - 1].text.size();
-      auto line = std::count(script.begin(), script.begin() + static_cast<ptrdiff_t>(from), '\n') + 1;
-      statements.push_back({std::string(script.substr(from, to - from)), static_cast<int>(line)});
+      line += static_cast<int>(std::ranges::count(script.substr(counted, from - counted), '\n'));
+      counted = from;
+      statements.push_back({std::string(script.substr(from, to - from)), line});
     }
     first = end + 1;
   };
