@@ -1,10 +1,12 @@
 """What scripts branch on: the exit codes of docs/reference/cli.md."""
 
 import re
+import signal
+import subprocess
 
 import pytest
 
-from home import ROOT
+from home import ROOT, needed
 
 # By command: a call that is wrong in one option or argument, and what the message has to name.
 WRONG_CALLS = [
@@ -126,3 +128,18 @@ def test_codes_mean_what_the_table_says(home, code, arguments):
     assert code in documented
     done = home.run(*arguments, check=False, timeout=180)
     assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_an_interrupted_script_begins_no_further_statement(home):
+    endless = "SELECT count(*) FROM range(100000000000) a, range(1000000) b;\n"
+    script = home.folder / "script.sql"
+    script.write_text("SELECT 'begun' AS word;\n" + "SET any.key = 'value';\n" * 20_000 + endless)
+    process = subprocess.Popen([needed("FRAZIL_BIN"), "sql", "-o", "csv", "-f", str(script)], env=home.environment(), cwd=home.folder,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert [process.stdout.readline() for _ in range(2)] == ["word\n", "begun\n"]
+        process.send_signal(signal.SIGINT)  # statements that run for microseconds hear nothing
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, errors) == (130, "interrupted\n")

@@ -34,17 +34,17 @@ Result<ExitCode> RunSql(Context& context, const SqlOptions& options) {
   Status status;
   if (!options.statements.empty()) {
     for (const std::string& text : options.statements) {
-      status = RunSqlScript(*session, text, "", context, format);
+      status = RunSqlScript(*session, text, "", context, format, interrupt.stop());
       if (!status) break;
     }
   } else if (!options.file.empty() && options.file != "-") {
     FRAZIL_ASSIGN(const std::string script, ReadScript(options.file));
-    status = RunSqlScript(*session, script, options.file, context, format);
+    status = RunSqlScript(*session, script, options.file, context, format, interrupt.stop());
   } else if (options.file.empty() && isatty(STDIN_FILENO)) {
     status = RunSqlShell(*session, context, format, interrupt);
   } else {
     const std::string script(std::istreambuf_iterator<char>(std::cin), {});
-    status = RunSqlScript(*session, script, "standard input", context, format);
+    status = RunSqlScript(*session, script, "standard input", context, format, interrupt.stop());
   }
   if (!status && interrupt.stop()) {
     fmt::print(stderr, "interrupted\n");

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "frazil/base/stop_flag.h"
 #include "frazil/cli/line_editor.h"
 #include "frazil/sql/token.h"
 
@@ -50,7 +51,8 @@ class Shell {
       Take(*line);
     }
     fmt::print(stderr, "\n");
-    return IsBlankText(pending_) ? Status() : RunSqlScript(session_, pending_, "", context_, format_);
+    return IsBlankText(pending_) ? Status()
+                                 : RunSqlScript(session_, pending_, "", context_, format_, interrupt_.stop());
   }
 
  private:
@@ -75,10 +77,11 @@ class Shell {
 
   void RunStatement(const std::string& script) {
     const auto started = std::chrono::steady_clock::now();
-    const Status status = RunSqlScript(session_, script, "", context_, format_);
+    const Status status = RunSqlScript(session_, script, "", context_, format_, interrupt_.stop());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-    if (interrupt_.stop()) {
-      interrupt_.Forget();
+    const bool is_interrupted = interrupt_.stop();
+    if (is_interrupted) interrupt_.Forget();
+    if (!status && is_interrupted) {
       fmt::print(stderr, "interrupted\n");
     } else if (!status) {
       fmt::print(stderr, "{}\n", ErrorLine(status.error()));
@@ -125,9 +128,10 @@ class Shell {
 }  // namespace
 
 Status RunSqlScript(sql::Session& session, const std::string& script, const std::string& name, Context& context,
-                    OutputFormat format) {
+                    OutputFormat format, const std::atomic<bool>& stop) {
   const std::vector<sql::ScriptStatement> statements = sql::SplitScript(script);
   for (const sql::ScriptStatement& statement : statements) {
+    FRAZIL_TRY(CheckStop(&stop, "script"));
     auto place = [&](Error error) -> Status {
       if (statements.size() == 1 && name.empty()) return tl::unexpected(std::move(error));
       return tl::unexpected(std::move(error).WithContext(

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <string>
+
 #include "frazil/cli/context.h"
 #include "frazil/cli/interrupt.h"
 #include "frazil/cli/output.h"
@@ -11,8 +14,9 @@ namespace frazil::cli {
 /// the shell, an error does not end it. Ctrl-C drops what is being typed, or cancels the statement that runs; Ctrl-D leaves.
 Status RunSqlShell(sql::Session& session, Context& context, OutputFormat format, InterruptGuard& interrupt);
 
-/// Runs a script to its first failure and says which statement that was.
+/// Runs a script to its first failure and says which statement that was. Once `stop` is set no statement begins (kShuttingDown);
+/// the one that runs ends by Session::Cancel().
 Status RunSqlScript(sql::Session& session, const std::string& script, const std::string& name, Context& context,
-                    OutputFormat format);
+                    OutputFormat format, const std::atomic<bool>& stop);
 
 }  // namespace frazil::cli
