@@ -1,7 +1,5 @@
 #include "frazil/sql/nested_moments.h"
 
-#include <optional>
-
 #include <fmt/format.h>
 
 #include "frazil/sql/query_result.h"
@@ -21,8 +19,7 @@ std::optional<std::string> Kept(const std::string& value, const TypeShape& from,
 
 std::optional<std::string> KeptLeaf(const std::string& value, const std::string& from, const spec::Type& to) {
   if (from == kNanosWithZone && to.id() == TypeId::kTimestampTz) return MomentAtUtcTime(value);
-  if (from == kWithZone && to.id() == TypeId::kTimestampTzNs) return UtcTimeOf(value);
-  return std::nullopt;
+  return to.id() == TypeId::kTimestampTzNs ? UtcTimeToStore(value, from) : std::nullopt;
 }
 
 std::optional<std::string> KeptStruct(const std::string& value, const TypeShape& from, const spec::Type& to,
@@ -76,7 +73,20 @@ std::string KeepingNestedMoments(const std::string& value, const std::string& fr
   return Kept(value, ShapeOf(from), to, 0).value_or(value);
 }
 
-std::string UtcTimeOf(const std::string& timestamptz) { return fmt::format("(({}) AT TIME ZONE 'UTC')", timestamptz); }
+std::optional<std::string> UtcTimeToStore(const std::string& value, const std::string& from) {
+  if (from == kWithZone) return fmt::format("(({}) AT TIME ZONE 'UTC')", value);
+  if (from == "timestamp" || from == "timestamp_s" || from == "timestamp_ms" || from == "date") {
+    return fmt::format("(CAST({} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')", value);
+  }
+  if (from == "varchar") {
+    // The cast that knows of zones has no nanoseconds, the one that has them no zones.
+    return fmt::format(
+        "make_timestamp_ns(epoch_us(CAST({0} AS TIMESTAMPTZ)) * 1000 + "
+        "(epoch_ns(CAST({0} AS TIMESTAMP_NS)) % 1000 + 1000) % 1000)",
+        value);
+  }
+  return std::nullopt;
+}
 
 std::string MomentAtUtcTime(const std::string& timestamptz_ns) {
   return fmt::format("(CAST({} AS TIMESTAMP) AT TIME ZONE 'UTC')", timestamptz_ns);

@@ -37,6 +37,19 @@ TEST(NestedMoments, GoThroughUtcInStructs) {
       "CASE WHEN (v) IS NOT NULL THEN struct_pack(\"a b\" := (((v).\"a b\") AT TIME ZONE 'UTC')) END");
 }
 
+TEST(NestedMoments, AreOfTheSessionsZoneWhereTheyHaveNone) {
+  const Type list = Type::ListOf(Part("element", kNanos));
+  for (const char* type : {"timestamp[]", "date[]", "timestamp_s[]"}) {
+    EXPECT_EQ(KeepingNestedMoments("v", type, list),
+              "list_transform(v, lambda frazil_e0: (CAST(frazil_e0 AS TIMESTAMPTZ) AT TIME ZONE 'UTC'))")
+        << type;
+  }
+  EXPECT_EQ(KeepingNestedMoments("v", "varchar[]", list),
+            "list_transform(v, lambda frazil_e0: make_timestamp_ns(epoch_us(CAST(frazil_e0 AS TIMESTAMPTZ)) * 1000 + "
+            "(epoch_ns(CAST(frazil_e0 AS TIMESTAMP_NS)) % 1000 + 1000) % 1000))");
+  EXPECT_EQ(KeepingNestedMoments("v", "timestamp_ns[]", list), "v");  // is in UTC
+}
+
 TEST(NestedMoments, GoThroughUtcInListsAndMapsAtAnyDepth) {
   const Type lists = Type::ListOf(Part("element", Type::ListOf(Part("element", kNanos))));
   EXPECT_EQ(KeepingNestedMoments("v", "timestamp with time zone[][]", lists),

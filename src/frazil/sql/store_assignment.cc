@@ -115,8 +115,13 @@ Result<std::string> StoreAs(const spec::Field& column, const std::string& value,
   }
   // DuckDB rounds on the way to whole numbers, Spark cuts the fraction off.
   const bool cuts = (from_family == Family::kReal || from_family == Family::kDecimal) && to_family == Family::kWhole;
-  const bool to_nanos = from == "timestamp with time zone" && column.type.id() == spec::TypeId::kTimestampTzNs;
-  const std::string exact = cuts ? fmt::format("trunc({})", value) : to_nanos ? UtcTimeOf(value) : value;
+  const auto moment = column.type.id() == TypeId::kTimestampTzNs ? UtcTimeToStore(value, from) : std::nullopt;
+  if (moment && from_family == Family::kText) {
+    // No TRY: it takes neither subqueries nor volatile functions.
+    return fmt::format("CASE WHEN {0} IS NOT NULL AND TRY_CAST({0} AS {1}) IS NULL THEN {2} ELSE {3} END", value,
+                       *cast_type, unfit, *moment);
+  }
+  const std::string exact = cuts ? fmt::format("trunc({})", value) : moment.value_or(value);
   return fmt::format("CASE WHEN {0} IS NOT NULL AND TRY_CAST({1} AS {2}) IS NULL THEN {3} ELSE CAST({1} AS {2}) END",
                      value, exact, *cast_type, unfit);
 }
