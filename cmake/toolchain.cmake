@@ -14,6 +14,11 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # Collects its garbage later: a tenth of the time that large tests take to compile, for 250 MB more.
+  add_compile_options("SHELL:--param ggc-min-expand=100" "SHELL:--param ggc-min-heapsize=524288")
+endif()
+
 find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
