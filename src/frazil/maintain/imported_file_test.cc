@@ -157,26 +157,5 @@ TEST(PartitionFolders, AreDecodedOutermostFirst) {
               ElementsAre(Pair("a", "1"), Pair("b", "~%zz")));
 }
 
-TEST(ComputeTableStats, CountsLiveValuesAndNamesTheFile) {
-  MemoryTable table(Partitioning::kByPart, {{"format-version", "3"}});
-  ASSERT_THAT(index::ForeignInsert(table.table, Rows(0, 20), table.clock), IsOk());
-  ASSERT_THAT(index::ForeignInsert(table.table, Rows(10, 30, "b"), table.clock), IsOk());
-  ASSERT_THAT(index::ForeignDelete(table.table, {0, 1, 2}, table.clock), IsOk());
-  const auto rows = Call("compute_table_stats", ContextFor(table), {{"table", std::string("t")}});
-  ASSERT_THAT(rows, IsOk());
-  const table::Table now = table.Other();
-  ASSERT_THAT(now.metadata()->statistics, SizeIs(1));
-  const spec::StatisticsFile& file = now.metadata()->statistics[0];
-  EXPECT_EQ(std::get<std::string>(rows->at(0).at(0)), file.statistics_path);
-  EXPECT_EQ(file.snapshot_id, now.metadata()->current_snapshot_id);
-  std::map<int32_t, std::string> distinct;
-  for (const spec::BlobMetadata& blob : file.blob_metadata)
-    distinct[blob.fields.at(0).value()] = blob.properties.at("ndv");
-  EXPECT_THAT(distinct, ElementsAre(Pair(1, "27"), Pair(2, "27"), Pair(3, "2")));
-  EXPECT_THAT(Call("compute_table_stats", ContextFor(table),
-                   {{"table", std::string("t")}, {"columns", std::vector<std::string>{"valeu"}}}),
-              IsError(ErrorCode::kInvalidArgument, "valeu"));
-}
-
 }  // namespace
 }  // namespace frazil::maintain
