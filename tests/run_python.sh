@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Python tests: the command line (tests/cli, in parallel), Kafka (tests/kafka: one broker, one schema registry) and other
-# engines (tests/interop, one Spark session).
+# The Python tests: the command line (tests/cli, in parallel), Kafka (tests/kafka, in two parts with a broker and a schema
+# registry each) and other engines (tests/interop, one Spark session).
 #     tests/run_python.sh [-k PATTERN]
 # FRAZIL_TEST_PYTHON: Python of the test environment. FRAZIL_JUNIT_DIR: where the results go. `./dev test` sets them and
 # what the tests themselves need: FRAZIL_BIN, FRAZIL_SPARK_JAR, FRAZIL_SQLITE_JDBC_JAR, FRAZIL_FLIGHTS_DIR, FRAZIL_JRE_DIR,
@@ -30,9 +30,9 @@ note() {  # CODE
 
 run cli cli -n 2 "$@"
 note $?
-# The servers of one part are idle much of the time: the other one runs meanwhile.
+# Servers are idle much of the time, and tests wait for what does not answer: all of these run meanwhile.
 kafka_log=$(mktemp)
-run kafka kafka "$@" >"$kafka_log" 2>&1 &
+run kafka kafka -n 2 "$@" >"$kafka_log" 2>&1 &
 kafka=$!
 trap 'kill "$kafka" 2>/dev/null; rm -f "$kafka_log"' EXIT
 run interop interop "$@"
