@@ -44,7 +44,7 @@ void KeepPartitionBounds(const spec::DataFile& file, const spec::TableMetadata& 
 class FileWalk {
  public:
   FileWalk(const Table& table, expr::ExpressionPtr filter, spec::SchemaPtr schema, bool keeps_metrics,
-            ScanCounts& counts)
+           ScanCounts& counts)
       : keeps_metrics_(keeps_metrics),
         table_(table),
         metadata_(*table.metadata()),
