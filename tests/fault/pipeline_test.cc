@@ -23,6 +23,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
+/// Somebody moves the marker: what is read now is dropped, and the run starts again.
+Status MoveMarker(PipelineWorld& world) {
+  table::Table table = world.Table();
+  const ingest::PipelineIdentity identity{
+      .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
+  return ingest::DecideOffsets(table, identity, {{0, {1, {}}}, {1, {0, {}}}}, *world.clock)
+             ? Status()
+             : Fail(ErrorCode::kInternal, "");
+}
+
 TEST(Pipeline, UpsertsWhatTheTopicHoldsAndRecordsWhereItStands) {
   PipelineWorld world;
   world.Append({{1, "a", ""}, {2, "b", ""}, {3, "c", ""}, {1, "d", ""}, {2, std::nullopt, ""}, {4, "e", ""}});
@@ -154,13 +164,7 @@ TEST(Pipeline, ABoundedRunPassesNothingOfAPartitionThatItDoesNotRead) {
     if (operation != "poll" || std::exchange(has_appeared, true)) return {};
     world.topic->AddPartition();
     world.topic->AppendText(2, "{\"op\": \"u\", \"id\": 77, \"value\": \"new\"}");
-    // Somebody moves the marker: what is read now is dropped, and the run starts again.
-    table::Table table = world.Table();
-    const ingest::PipelineIdentity identity{
-        .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
-    return ingest::DecideOffsets(table, identity, {{0, {1, {}}}, {1, {0, {}}}}, *world.clock)
-               ? Status()
-               : Fail(ErrorCode::kInternal, "");
+    return MoveMarker(world);
   });
   ASSERT_THAT(world.Run(), IsOk());
   EXPECT_EQ(world.status->starts, 2);
@@ -255,13 +259,7 @@ TEST(Pipeline, ABoundedRunThatStartsAgainEndsThoughPartitionsBeganLaterThanOther
     if (++polls > 1'000) return Fail(ErrorCode::kInternal, "never ends");
     if (polls < 3 || std::exchange(was_moved, true)) return {};
     world.topic->AppendTo(0, 4, "next run's", kBeganMs + 1);
-    // Somebody moves the marker: what is read now is dropped, and the run starts again.
-    table::Table table = world.Table();
-    const ingest::PipelineIdentity identity{
-        .id = PipelineWorld::kId, .writer = "a person", .source = {}, .num_partitions = 2};
-    return ingest::DecideOffsets(table, identity, {{0, {1, {}}}, {1, {0, {}}}}, *world.clock)
-               ? Status()
-               : Fail(ErrorCode::kInternal, "");
+    return MoveMarker(world);
   });
   ASSERT_THAT(world.Run(), IsOk());
   EXPECT_EQ(world.status->starts, 2);

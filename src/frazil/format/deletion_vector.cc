@@ -39,7 +39,7 @@ Status CheckPosition(int64_t position) {
 
 /// The values of a bitmap from `first` on, `read_ahead` at a time; `take` says whether to go on.
 template <typename Take>
-void ReadValues(const roaring_bitmap_t& bitmap, uint32_t first, const Take& take, uint32_t read_ahead = kReadAhead) {
+void ReadValues(const roaring_bitmap_t& bitmap, uint32_t first, const Take& take, uint32_t read_ahead) {
   roaring_uint32_iterator_t iterator;
   roaring_init_iterator(&bitmap, &iterator);
   if (first > 0) roaring_move_uint32_iterator_equalorlarger(&iterator, first);

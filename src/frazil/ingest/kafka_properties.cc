@@ -365,17 +365,9 @@ class SourceReader {
       startup.kind = Kind::kGroupOffsets;
     } else if (mode == "earliest-offset") {
       startup.kind = Kind::kEarliest;
-    } else if (mode == "latest-offset") {
-      startup.kind = Kind::kLatest;
-    } else if (mode == "timestamp") {
-      startup.kind = Kind::kTimestamp;
-      FRAZIL_ASSIGN(startup.timestamp_ms,
-                    ParseNumber("scan.startup.timestamp-millis", Take("scan.startup.timestamp-millis")));
-    } else if (mode == "specific-offsets") {
-      startup.kind = Kind::kSpecificOffsets;
-      FRAZIL_ASSIGN(startup.specific_offsets,
-                    ParseSpecificOffsets("scan.startup.specific-offsets", Take("scan.startup.specific-offsets")));
     } else {
+      FRAZIL_ASSIGN(const bool is_known, TakePlace("scan.startup", mode, startup));
+      if (is_known) return {};
       return Fail(ErrorCode::kInvalidArgument,
                   "scan.startup.mode has to be earliest-offset, latest-offset, group-offsets, timestamp or "
                   "specific-offsets: {}",
@@ -384,31 +376,37 @@ class SourceReader {
     return {};
   }
 
-  Status Bounded() {
+  /// The modes in which reading can begin as well as end; false: `mode` is none of them.
+  Result<bool> TakePlace(const std::string& prefix, const std::string& mode, StartupMode& place) {
     using Kind = StartupMode::Kind;
+    if (mode == "latest-offset") {
+      place.kind = Kind::kLatest;
+    } else if (mode == "timestamp") {
+      place.kind = Kind::kTimestamp;
+      const std::string option = prefix + ".timestamp-millis";
+      FRAZIL_ASSIGN(place.timestamp_ms, ParseNumber(option, Take(option)));
+    } else if (mode == "specific-offsets") {
+      place.kind = Kind::kSpecificOffsets;
+      const std::string option = prefix + ".specific-offsets";
+      FRAZIL_ASSIGN(place.specific_offsets, ParseSpecificOffsets(option, Take(option)));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  Status Bounded() {
     const std::string mode = Take("scan.bounded.mode");
     if (mode == "" || mode == "unbounded") return {};
-    StartupMode& bound = config_.bound;
-    if (mode == "latest-offset") {
-      bound.kind = Kind::kLatest;
-    } else if (mode == "timestamp") {
-      bound.kind = Kind::kTimestamp;
-      FRAZIL_ASSIGN(bound.timestamp_ms,
-                    ParseNumber("scan.bounded.timestamp-millis", Take("scan.bounded.timestamp-millis")));
-    } else if (mode == "specific-offsets") {
-      bound.kind = Kind::kSpecificOffsets;
-      FRAZIL_ASSIGN(bound.specific_offsets,
-                    ParseSpecificOffsets("scan.bounded.specific-offsets", Take("scan.bounded.specific-offsets")));
-    } else if (mode == "group-offsets") {
+    FRAZIL_ASSIGN(config_.is_bounded, TakePlace("scan.bounded", mode, config_.bound));
+    if (config_.is_bounded) return {};
+    if (mode == "group-offsets") {
       // A pipeline tells its own group what it has committed: it would end where it begins.
       return Fail(ErrorCode::kNotSupported,
                   "scan.bounded.mode {}: latest-offset, timestamp and specific-offsets can be used", mode);
-    } else {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "scan.bounded.mode has to be unbounded, latest-offset, timestamp or specific-offsets: {}", mode);
     }
-    config_.is_bounded = true;
-    return {};
+    return Fail(ErrorCode::kInvalidArgument,
+                "scan.bounded.mode has to be unbounded, latest-offset, timestamp or specific-offsets: {}", mode);
   }
 
   /// Flink starts there when the group has no offset; everywhere else frazil never jumps.
